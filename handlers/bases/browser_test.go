@@ -1,6 +1,9 @@
 package bases_test
 
 import (
+	"net/url"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp/kb"
@@ -46,4 +49,26 @@ func TestNewcomer_adds_documents_and_searches_them(t *testing.T) {
 	p.Theme("dark")
 	p.Size(1440, 900)
 	p.Shot("base-dark")
+}
+
+// TestPages_hold_long_names opens the pages of a base whose name and document are long, without a space, in Hebrew and
+// with emoji. None scrolls sideways.
+func TestPages_hold_long_names(t *testing.T) {
+	t.Parallel()
+	e := setup(t)
+	long := strings.Repeat("Unbroken", 11) + "שלום עולם 🚀👩‍👩‍👧"
+	e.b.Post("/knowledge", url.Values{"name": {long}, "slug": {strings.Repeat("b", 48)}, "description": {long}}).RedirectsTo("/knowledge/" + strings.Repeat("b", 48))
+	e.b.SendForm("/knowledge/"+strings.Repeat("b", 48)+"/documents", nil, map[string]webtest.FormFile{"file": {Name: long + ".md", MIME: "text/markdown", Content: []byte("# " + long + "\n\n" + long)}}).RedirectsTo("/knowledge/" + strings.Repeat("b", 48))
+	p := e.Open(chrome.Start(t), flow.MemberEditor, "/knowledge")
+	for _, width := range []int64{375, 1440} {
+		p.Size(width, 900)
+		for _, path := range []string{"/knowledge", "/knowledge/" + strings.Repeat("b", 48), "/knowledge/" + strings.Repeat("b", 48) + "?q=Unbroken", "/knowledge/" + strings.Repeat("b", 48) + "/settings"} {
+			p.Go(e.Http.URL + path)
+			p.Until(`document.readyState === "complete"`)
+			p.Shot("long-base-" + strconv.Itoa(int(width)))
+			if wide := chrome.Value[int](p, `document.documentElement.scrollWidth - innerWidth`); wide > 0 {
+				t.Errorf("%s is %d px wider than %d px", path, wide, width)
+			}
+		}
+	}
 }
