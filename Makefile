@@ -61,6 +61,7 @@ vet:
 	go vet ./...
 	go run $(STATICCHECK) ./...
 	go -C static/build vet . && go -C static/build test .
+	go -C deploy/testdata/collector vet . && go -C deploy/testdata/check vet .
 
 # drift fails if generated files differ from what their sources generate.
 drift: generate

@@ -23,7 +23,7 @@ import (
 )
 
 // outsideNames are hosts that no resolver knows, so nothing reaches them without the proxy.
-var outsideNames = []string{"models.sluice.test", "rest.sluice.test", "files.sluice.test", "hooks.sluice.test", "replicate.sluice.test", "id.sluice.test", "mcp.sluice.test", "alarms.sluice.test"}
+var outsideNames = []string{"models.sluice.test", "rest.sluice.test", "files.sluice.test", "hooks.sluice.test", "replicate.sluice.test", "id.sluice.test", "mcp.sluice.test", "alarms.sluice.test", "collector.sluice.test"}
 
 // company is the network of a company behind an HTTP proxy: a server with all of outsideNames whose certificate is from an
 // authority of the company, and the proxy that leads there. It records what the server is asked, as "host path".
@@ -140,7 +140,7 @@ func TestProxy_sees_all_that_leaves(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := newServer(t, "SLUICE_PROXY="+o.proxy.URL, "SSL_CERT_FILE="+o.authority, "SLUICE_OIDC="+providers,
-		"SLUICE_REPLICATE_URL=https://replicate.sluice.test/v1", "REPLICATE_API_TOKEN=r8_secret")
+		"SLUICE_REPLICATE_URL=https://replicate.sluice.test/v1", "REPLICATE_API_TOKEN=r8_secret", "OTEL_EXPORTER_OTLP_ENDPOINT=https://collector.sluice.test")
 	(&dashboard{server: s}).person(ownerEmail, "owner")
 	for name, add := range map[string][]string{
 		"gpu":   {"--provider", "vllm", "--base-url", "https://models.sluice.test/v1"},
@@ -174,7 +174,7 @@ func TestProxy_sees_all_that_leaves(t *testing.T) {
 	for _, name := range outsideNames {
 		s.waitUntil(name+" is reached through the proxy", func() bool { return o.was(name, "CONNECT") })
 	}
-	for _, path := range []string{"models.sluice.test /v1/chat/completions", "rest.sluice.test /items", "files.sluice.test /a.txt", "hooks.sluice.test /in", "id.sluice.test /.well-known/openid-configuration"} {
+	for _, path := range []string{"models.sluice.test /v1/chat/completions", "rest.sluice.test /items", "files.sluice.test /a.txt", "hooks.sluice.test /in", "id.sluice.test /.well-known/openid-configuration", "collector.sluice.test /v1/traces"} {
 		host, path, _ := strings.Cut(path, " ")
 		s.waitUntil(host+path+" is asked", func() bool { return o.was(host, path) })
 	}

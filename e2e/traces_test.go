@@ -33,8 +33,9 @@ type span struct {
 // collector receives spans over OTLP.
 type collector struct {
 	*httptest.Server
-	mu    sync.Mutex
-	spans []span
+	mu     sync.Mutex
+	spans  []span
+	bodies strings.Builder // of all requests
 }
 
 func newCollector(t testing.TB) *collector {
@@ -52,6 +53,7 @@ func newCollector(t testing.TB) *collector {
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
+		c.bodies.Write(body)
 		for _, rs := range data.ResourceSpans {
 			for _, ss := range rs.ScopeSpans {
 				for _, s := range ss.Spans {

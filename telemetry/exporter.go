@@ -20,7 +20,9 @@ import (
 
 const (
 	queueSize     = 8192
+	queueBytes    = 32 << 20 // of spans that wait; those with content may have 64 KiB
 	batchSize     = 512
+	batchBytes    = 4 << 20 // collectors bound a request, usually to 20 MiB
 	batchDelay    = 5 * time.Second
 	retryTime     = 30 * time.Second // how long a batch is tried
 	firstPause    = time.Second
@@ -36,6 +38,7 @@ type exporter struct {
 	res     *resourcepb.Resource
 	scope   *commonpb.InstrumentationScope
 	queue   chan *tracepb.Span
+	bytes   atomic.Int64  // of the queue and the batch that is being sent
 	pause   time.Duration // before the first retry; it doubles
 	dropped atomic.Int64
 	sent    atomic.Int64
@@ -65,31 +68,41 @@ func newExporter(cfg *Config, client *http.Client, log *slog.Logger, version, in
 
 // put queues a span, or drops and counts it if the queue is full.
 func (e *exporter) put(s *tracepb.Span) {
-	select {
-	case e.queue <- s:
-	default:
-		e.dropped.Add(1)
+	size := int64(proto.Size(s))
+	if e.bytes.Add(size) <= queueBytes {
+		select {
+		case e.queue <- s:
+			return
+		default:
+		}
 	}
+	e.bytes.Add(-size)
+	e.dropped.Add(1)
 }
 
 // run sends spans until close.
 func (e *exporter) run() {
 	defer close(e.done)
-	batch := make([]*tracepb.Span, 0, batchSize)
+	batch, bytes := make([]*tracepb.Span, 0, batchSize), 0
 	var due <-chan time.Time
 	flush := func() {
 		if len(batch) > 0 {
 			e.export(batch)
 		}
+		e.bytes.Add(-int64(bytes))
 		clear(batch)
-		batch, due = batch[:0], nil
+		batch, bytes, due = batch[:0], 0, nil
+	}
+	add := func(s *tracepb.Span) {
+		batch, bytes = append(batch, s), bytes+proto.Size(s)
+		if len(batch) == batchSize || bytes >= batchBytes {
+			flush()
+		}
 	}
 	for {
 		select {
 		case s := <-e.queue:
-			if batch = append(batch, s); len(batch) == batchSize {
-				flush()
-			} else if due == nil {
+			if add(s); len(batch) > 0 && due == nil {
 				due = time.After(batchDelay)
 			}
 		case <-due:
@@ -98,9 +111,7 @@ func (e *exporter) run() {
 			for {
 				select {
 				case s := <-e.queue:
-					if batch = append(batch, s); len(batch) == batchSize {
-						flush()
-					}
+					add(s)
 					continue
 				default:
 				}

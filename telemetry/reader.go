@@ -184,7 +184,7 @@ const (
 
 // awaitSpace waits until half of the queue is free, for spaceTime at most, or not at all if the collector takes nothing.
 func (e *exporter) awaitSpace(stop <-chan struct{}) {
-	for waited := time.Duration(0); len(e.queue) > queueSize/2 && waited < spaceTime && !e.down.Load(); waited += spacePause {
+	for waited := time.Duration(0); (len(e.queue) > queueSize/2 || e.bytes.Load() > queueBytes/2) && waited < spaceTime && !e.down.Load(); waited += spacePause {
 		select {
 		case <-time.After(spacePause):
 		case <-stop:

@@ -44,7 +44,7 @@ func (s *spans) add(name string, id, parent trace.SpanID, kind tracepb.Span_Span
 	}
 	if failure != nil {
 		span.Status = &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR}
-		if s.content {
+		if s.hasContent() {
 			span.Status.Message = wording.Truncate(failure.Message, maxContent)
 		}
 		span.Attributes = append(span.Attributes, text(errorType, string(failure.Code)))
@@ -182,9 +182,12 @@ func deliverySpan(id string, startedAt time.Time) trace.SpanID {
 	return trace.DeriveSpan(id, "", startedAt.UnixMicro())
 }
 
-// value returns an attribute with content as JSON, or nil if content is not to be written. Nothing of a run with save: false is.
+// hasContent reports whether the spans have content. Those of a run with save: false never have any; messages of errors quote it, too.
+func (s *spans) hasContent() bool { return s.content && s.run.Save }
+
+// value returns an attribute with content as JSON, or nil if content is not to be written.
 func (s *spans) value(key string, v any) *commonpb.KeyValue {
-	if !s.content || !s.run.Save {
+	if !s.hasContent() {
 		return nil
 	}
 	switch v := v.(type) {

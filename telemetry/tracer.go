@@ -133,7 +133,7 @@ func (t *Tracer) RunEnded(run *flow.Run, steps []flow.Step) {
 	}
 	head := *run
 	head.Outputs, head.Metadata, head.Sizes, head.Context = nil, nil, nil, nil
-	if !t.cfg.Content {
+	if steps != nil || !t.cfg.Content || !run.Save { // the span of the run was written, or has no content
 		head.Inputs = nil
 	}
 	t.later(pending{due: time.Now().Add(settleTime), run: &head, read: steps == nil})
