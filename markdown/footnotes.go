@@ -79,7 +79,7 @@ func WithFootnotes(text string, sources map[string]Source) string {
 	for _, number := range cited {
 		s := sources[number]
 		b.WriteString(`<li value="` + number + `">`)
-		if webAddress.MatchString(s.Link) {
+		if s.HasAddress() {
 			b.WriteString(anchor(s.Link, "", html.EscapeString(s.Title)))
 		} else {
 			b.WriteString(html.EscapeString(s.Title))
@@ -99,7 +99,7 @@ func reference(number string, sources map[string]Source) string {
 	switch {
 	case !ok:
 		return `<sup class="cite unknown" title="There is no source with this number">[` + number + `?]</sup>`
-	case webAddress.MatchString(s.Link):
+	case s.HasAddress():
 		return `<sup class="cite">` + anchor(s.Link, s.Place(), "["+number+"]") + `</sup>`
 	}
 	return `<sup class="cite" title="` + html.EscapeString(s.Place()) + `">[` + number + `]</sup>`

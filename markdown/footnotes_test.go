@@ -37,3 +37,32 @@ func TestWithFootnotes_links_numbers_to_their_sources(t *testing.T) {
 		t.Errorf("%d footnotes, want %d", strings.Count(many, "<sup"), maxFootnotes)
 	}
 }
+
+func TestSourceList_has_each_cited_source_once(t *testing.T) {
+	t.Parallel()
+	sources := map[string]Source{
+		"1": {Title: "Refunds", Link: "https://example.com/a.pdf#page=3", Page: 3},
+		"2": {Title: "![x](https://evil.example/?q) \n# *Cards*"},
+		"3": {Title: "Bad", Link: "javascript:alert(1)"},
+	}
+	const text = "Grüße: cards [2], refunds [1], cards [2], `code [1]`, unknown [9], bad [3].\n\n```\nb[1]\n```"
+	const want = "\n\nSources:\n\n- [2] \\!\\[x\\]\\(https://evil.example/?q\\) \\# \\*Cards\\*\n- [1] Refunds, page 3 <https://example.com/a.pdf#page=3>\n- [3] Bad"
+	if got := SourceList(text, sources); got != want {
+		t.Errorf("got %q", got)
+	}
+	if got := SourceList("Nothing [9].", sources); got != "" {
+		t.Errorf("without a source: %q", got)
+	}
+	list := Citations(text, sources)
+	runes := []rune(text)
+	var numbers []string
+	for _, c := range list {
+		if got := string(runes[c.Start:c.End]); got != "["+c.Number+"]" {
+			t.Errorf("%d to %d is %q", c.Start, c.End, got)
+		}
+		numbers = append(numbers, c.Number)
+	}
+	if got := strings.Join(numbers, " "); got != "2 1 2 3" {
+		t.Errorf("cited %s", got)
+	}
+}

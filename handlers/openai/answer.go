@@ -34,10 +34,11 @@ type choice struct {
 	Finish  *string  `json:"finish_reason"`
 }
 
-// message is the reply, or a part of it in a chunk. Only the first chunk has the role.
+// message is the reply, or a part of it in a chunk. Only the first chunk has the role, and only the last one annotations.
 type message struct {
-	Role    string `json:"role,omitempty"`
-	Content string `json:"content"`
+	Role        string       `json:"role,omitempty"`
+	Content     string       `json:"content"`
+	Annotations []annotation `json:"annotations,omitempty"`
 }
 
 // usage counts the tokens of all steps of the run and its child runs.
@@ -131,6 +132,7 @@ func (a *answer) respond() error {
 	if err != nil {
 		return err
 	}
+	list, annotations := a.footnotes(text)
 	used, err := a.totalUsage()
 	if err != nil {
 		return err
@@ -141,7 +143,7 @@ func (a *answer) respond() error {
 	}
 	return a.WriteJSON(http.StatusOK, completion{
 		ID: a.id(), Object: "chat.completion", Created: a.run.CreatedAt.Unix(), Model: a.model, Usage: used,
-		Choices: []choice{{Message: &message{"assistant", text}, Finish: &finish}},
+		Choices: []choice{{Message: &message{"assistant", text + list, annotations}, Finish: &finish}},
 	})
 }
 

@@ -118,8 +118,9 @@ func (w *chunkWriter) finish(err error) error {
 		w.out.AddData(flow.EncodeJSON(body))
 		return ignoreClientGone(w.out.Flush())
 	}
-	w.appendText(text, true)
-	w.add(&message{}, &finish, nil)
+	list, annotations := w.footnotes(text)
+	w.appendText(text+list, true)
+	w.add(&message{Annotations: annotations}, &finish, nil)
 	if w.usage {
 		used, err := w.totalUsage()
 		if err != nil {

@@ -41,17 +41,28 @@ func Citations(v any) map[string]markdown.Source {
 	return list
 }
 
-// RunCitations returns the sources that an output of a run lists, or nil.
+// RunCitations returns the sources that the outputs of a run list, or nil. A number to which two outputs give different sources is ambiguous, so it has none.
 func RunCitations(outputs *flow.Object) map[string]markdown.Source {
 	if outputs == nil {
 		return nil
 	}
+	var all map[string]markdown.Source
+	ambiguous := map[string]bool{}
 	for _, v := range outputs.All() {
-		if list := Citations(v); list != nil {
-			return list
+		for number, s := range Citations(v) {
+			if all == nil {
+				all = map[string]markdown.Source{}
+			}
+			if known, ok := all[number]; ok && known != s {
+				ambiguous[number] = true
+			}
+			all[number] = s
 		}
 	}
-	return nil
+	for number := range ambiguous {
+		delete(all, number)
+	}
+	return all
 }
 
 // Footnotes renders a text with footnotes. It returns "" without sources, and for a text that cites none or is too long.

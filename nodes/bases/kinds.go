@@ -133,6 +133,7 @@ func (d Deps) SearchKind() flow.Kind {
 			{Name: "mode", Title: "Mode", Type: flow.FieldSelect, Typed: true, More: true, Default: knowledge.ModeBoth, Options: []string{knowledge.ModeBoth, knowledge.ModeWords, knowledge.ModeMeaning},
 				Labels: []string{"Words and meaning", "Words", "Meaning"}, Help: "How passages are found."},
 			{Name: "per_document", Title: "Per document", Type: flow.FieldInteger, Typed: true, More: true, Default: 3, Min: ptr(1), Max: ptr(knowledge.MaxTop), Help: "How many passages of one document to find at most."},
+			{Name: "first_number", Title: "First number", Type: flow.FieldInteger, Typed: true, More: true, Default: 1, Min: ptr(1), Max: ptr(maxNumber), Help: "Number of the first quotation. With several searches for one answer, give each other numbers, such as 1 and 101."},
 			{Name: "max_words", Title: "Max words", Type: flow.FieldInteger, Typed: true, More: true, Default: 1500, Min: ptr(50), Max: ptr(100_000), Help: "Length of the context."},
 			{Name: "min_meaning", Title: "Minimum similarity", Type: flow.FieldNumber, Typed: true, More: true, Min: ptr(-1), Max: ptr(1),
 				Help: "Passages that have no word in common with the query and are less similar are left out. Default: by model."},
