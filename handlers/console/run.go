@@ -147,7 +147,11 @@ func (c *call) showRunPage(run *flow.Run) error {
 	if err != nil {
 		return err
 	}
-	return c.Render(http.StatusOK, consoleview.Run(c.Page("Run of "+r.FlowName, layout.SectionFlows), r))
+	page := c.Page("Run of "+r.FlowName, layout.SectionFlows)
+	if r.Searches {
+		page = page.WithSheet("knowledge.css")
+	}
+	return c.Render(http.StatusOK, consoleview.Run(page, r))
 }
 
 // followRun is GET /runs/{run}/events: a long poll. It responds when the run has
@@ -225,7 +229,7 @@ func (c *call) runPage(run *flow.Run) (consoleview.RunPage, error) {
 	if r.Asks, err = c.questions(run); err != nil {
 		return r, err
 	}
-	r.From, r.Awaits = v.label(run.RerunFrom), v.awaitedText()
+	r.From, r.Awaits, r.Searches = v.label(run.RerunFrom), v.awaitedText(), web.Searches(v.doc)
 	r.Follow = c.parseRunLink(run)
 	r.Link = r.Follow
 	if r.Link.Step = v.selectedStep(r.Follow.Step, r.Error); r.Link.Step != r.Follow.Step {

@@ -52,6 +52,9 @@ func StepOutputs(run *flow.Run, step *flow.Step, ports []flow.Port) (list []comp
 		if name == "label" {
 			out.Scores = Scores(step.Outputs)
 		}
+		if name == "hits" && step.Kind == searchKind {
+			out.Hits = hits(step, step.Outputs[name])
+		}
 		list = append(list, out)
 	}
 	return list

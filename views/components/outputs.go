@@ -12,6 +12,8 @@ type OutputView struct {
 	// scores of these labels, best first. Both are empty for other values.
 	From   string
 	Scores []LabelScore
+	// Hits are the passages that a search found, if that is the value.
+	Hits []Hit
 	// Rendered is the HTML that package markdown made of the value, if it is Markdown.
 	Rendered string
 }

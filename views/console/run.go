@@ -22,6 +22,8 @@ type RunPage struct {
 	Awaits      string // what a waiting run waits for; "" if unknown
 	// Parent is the run that this is a rerun of. From is the title of the node it started from.
 	Parent, From string
+	// Searches is set if the flow searches knowledge bases.
+	Searches bool
 	// Continues is the ID of the run whose conversation this one continues, or "".
 	Continues string
 	Facts     []Fact

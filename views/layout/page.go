@@ -4,6 +4,7 @@
 package layout
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -42,8 +43,8 @@ type Page struct {
 	// Panes loads the styles of the panes beside the canvas with the page, because one is open
 	// from the start.
 	Panes bool
-	// Sheet is an additional style sheet for this page.
-	Sheet string
+	// Sheets are additional style sheets for this page.
+	Sheets []string
 	// Nonce allows the inline styles of the code editor. Only pages with a canvas have one.
 	Nonce string
 }
@@ -58,7 +59,7 @@ func (p Page) nonce() string {
 
 // WithSheet returns the page with an additional style sheet.
 func (p Page) WithSheet(sheet string) Page {
-	p.Sheet = sheet
+	p.Sheets = append(slices.Clip(p.Sheets), sheet)
 	return p
 }
 
