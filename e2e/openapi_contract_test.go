@@ -297,7 +297,7 @@ var unprovoked = map[string]string{
 	"POST /v1/flow/{flow_id}/triggers/{trigger}/pause 412": changedMeanwhile, "POST /v1/flow/{flow_id}/triggers/{trigger}/resume 412": changedMeanwhile,
 	"PUT /v1/timezone 412": changedMeanwhile, "PUT /v1/alarms/{alarm} 412": changedMeanwhile, "DELETE /v1/alarms/{alarm} 412": changedMeanwhile, "POST /v1/alarms/{alarm}/pause 412": changedMeanwhile,
 	"POST /v1/alarms/{alarm}/resume 412": changedMeanwhile, "POST /v1/alarms/{alarm}/test 412": changedMeanwhile, "GET /v1/alarms/{alarm}/secret 412": changedMeanwhile,
-	"POST /v1/knowledge 503": "an older instance", "POST /v1/knowledge/{knowledge}/search 429": "a queue", "POST /v1/knowledge/{knowledge}/documents 429": "a queue", "POST /v1/knowledge/{knowledge}/rebuild 429": "a queue", "PUT /v1/knowledge/{knowledge}/documents 429": "a queue",
+	"POST /v1/knowledge 503": "an older instance", "PATCH /v1/knowledge/{knowledge} 409": "a rebuild that ends meanwhile", "POST /v1/knowledge/{knowledge}/search 429": "a queue", "POST /v1/knowledge/{knowledge}/documents 429": "a queue", "POST /v1/knowledge/{knowledge}/rebuild 429": "a queue", "PUT /v1/knowledge/{knowledge}/documents 429": "a queue",
 	"GET /v1/files/{file_id} 307": "object storage with SLUICE_FILES_REDIRECT=on", "POST /v1/alarms/{alarm}/rotate 412": changedMeanwhile,
 	"402": "spending money", "413": "Prism hangs when it is answered before it has sent all; the tests of handlers/api hold these answers against the document",
 }

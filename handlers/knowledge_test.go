@@ -28,6 +28,7 @@ func init() {
 		"POST /v1/knowledge/:knowledge/search":                {"", `{"query": "x"}`, "flow_not_allowed"},
 		"GET /v1/knowledge/:knowledge/export":                 {"", ``, "flow_not_allowed"},
 		"POST /v1/knowledge/:knowledge/rebuild":               {"", `{"model": "openai/text-embedding-3-small"}`, "flow_not_allowed"},
+		"POST /v1/knowledge/:knowledge/rebuild/estimate":      {"", `{"model": "openai/text-embedding-3-small"}`, "flow_not_allowed"},
 	})
 	maps.Copy(writes, map[string]struct{ path, body string }{
 		"POST /v1/knowledge":                        {"/v1/knowledge", `{"slug": "made"}`},
@@ -39,6 +40,7 @@ func init() {
 		"DELETE /v1/knowledge/:knowledge":           {"/v1/knowledge/made", ""},
 	})
 	unaudited["POST /v1/knowledge/:knowledge/search"] = "changes nothing"
+	unaudited["POST /v1/knowledge/:knowledge/rebuild/estimate"] = "changes nothing"
 }
 
 // knowledgeEnv is a server with a base, and a key that may do everything.

@@ -114,10 +114,27 @@ func (s *Bases) ListBases(ctx context.Context, ws flow.WorkspaceID) ([]knowledge
 func (s *Bases) UpdateBase(ctx context.Context, b *knowledge.Base) error {
 	b.ChangedAt = s.DB.Now()
 	return s.DB.Update(ctx, "knowledge base", func(tx *core.Tx) (int64, error) {
-		return tx.Queries.UpdateKnowledge(tx.Ctx, gen.UpdateKnowledgeParams{
-			ID: b.ID, WorkspaceID: b.WorkspaceID, Name: dbconn.ValidText(b.Name), Settings: encodeSettings(&b.Settings), Source: b.Source, ChangedAt: dbconn.Micros(b.ChangedAt),
+		n, err := tx.Queries.UpdateKnowledge(tx.Ctx, gen.UpdateKnowledgeParams{
+			ID: b.ID, WorkspaceID: b.WorkspaceID, Generation: b.Generation, Name: dbconn.ValidText(b.Name), Settings: encodeSettings(&b.Settings), Source: b.Source, ChangedAt: dbconn.Micros(b.ChangedAt),
 		})
+		if err == nil && n == 0 {
+			if _, err = tx.Queries.FindKnowledge(tx.Ctx, gen.FindKnowledgeParams{ID: b.ID, WorkspaceID: b.WorkspaceID}); err == nil {
+				err = flow.Errorf(flow.CodeDraftChanged, "The knowledge base %s was rebuilt meanwhile. Read its settings again.", b.Slug)
+			} else if noRows(err) {
+				err = nil
+			}
+		}
+		return n, err
 	})
+}
+
+// CountBaseText returns how many characters all passages of a base have.
+func (s *Bases) CountBaseText(ctx context.Context, b *knowledge.Base) (int64, error) {
+	n, err := s.DB.Reads.CountKnowledgeText(ctx, b.ID)
+	if err != nil {
+		return 0, fmt.Errorf("count the text of %s: %w", b.ID, err)
+	}
+	return n, nil
 }
 
 // DeleteBase deletes a base with everything in it. Its flow stays, hidden, for the runs that indexed documents.
@@ -142,6 +159,9 @@ func (s *Bases) DeleteBase(ctx context.Context, ws flow.WorkspaceID, id string) 
 			if err := drop(tx.Ctx, id); err != nil {
 				return fmt.Errorf("delete the content of %s: %w", id, err)
 			}
+		}
+		if err := dropAllPrepared(tx, id); err != nil {
+			return fmt.Errorf("delete what rebuilds of %s prepared: %w", id, err)
 		}
 		n, err := tx.Queries.DeleteKnowledge(tx.Ctx, gen.DeleteKnowledgeParams{ID: id, WorkspaceID: ws})
 		tx.TrackBytes(ws, -r.Bytes-flow.StorageItem)

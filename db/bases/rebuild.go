@@ -2,6 +2,7 @@ package bases
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -118,7 +119,15 @@ var errUnprepared = errors.New("a block is not prepared")
 // prepare first.
 func (s *Bases) SwitchBase(ctx context.Context, b *knowledge.Base, run flow.RunID, to *knowledge.Settings) (done bool, err error) {
 	err = s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		n, err := tx.Queries.SwitchGeneration(tx.Ctx, gen.SwitchGenerationParams{Settings: encodeSettings(to), ChangedAt: s.DB.NowMicros(), ID: b.ID, WorkspaceID: b.WorkspaceID, Generation: b.Generation})
+		now, err := tx.Queries.TakeNumbers(tx.Ctx, gen.TakeNumbersParams{ID: b.ID, WorkspaceID: b.WorkspaceID}) // which locks it
+		if err != nil && !noRows(err) {
+			return fmt.Errorf("lock %s: %w", b.ID, err)
+		}
+		settings, err := switched(now.Settings, to)
+		if err != nil {
+			return fmt.Errorf("read the settings of %s: %w", b.ID, err)
+		}
+		n, err := tx.Queries.SwitchGeneration(tx.Ctx, gen.SwitchGenerationParams{Settings: settings, ChangedAt: s.DB.NowMicros(), ID: b.ID, WorkspaceID: b.WorkspaceID, Generation: b.Generation})
 		if err != nil {
 			return fmt.Errorf("switch %s: %w", b.ID, err)
 		}
@@ -141,10 +150,7 @@ func (s *Bases) SwitchBase(ctx context.Context, b *knowledge.Base, run flow.RunI
 			func() error {
 				return tx.Queries.MovePrepared(tx.Ctx, gen.MovePreparedParams{KnowledgeID: b.ID, PreparedID: id})
 			},
-			func() error { // the range lets the index be used; it is wider where the collation ignores punctuation
-				first := preparedID(b, "")
-				return tx.Queries.DropPrepared(tx.Ctx, gen.DropPreparedParams{After: b.ID, Before: first + dbconn.LastID, Pattern: first + "%"})
-			},
+			func() error { return dropAllPrepared(tx, b.ID) },
 			func() error {
 				return tx.Queries.SetDimensions(tx.Ctx, gen.SetDimensionsParams{Dimensions: int64(to.Length), KnowledgeID: b.ID})
 			},
@@ -159,6 +165,25 @@ func (s *Bases) SwitchBase(ctx context.Context, b *knowledge.Base, run flow.RunI
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// switched returns the present settings of a base with the model of others: all else may have changed during the rebuild.
+func switched(present string, to *knowledge.Settings) (string, error) {
+	var s knowledge.Settings
+	if present == "" {
+		return "", nil // the base was deleted
+	}
+	if err := json.Unmarshal([]byte(present), &s); err != nil {
+		return "", err
+	}
+	s.Model, s.Credential, s.Dimensions, s.Length = to.Model, to.Credential, to.Dimensions, to.Length
+	return encodeSettings(&s), nil
+}
+
+// dropAllPrepared deletes what all runs have prepared for a base. The range lets the index be used; it is wider where the collation ignores punctuation.
+func dropAllPrepared(tx *core.Tx, base string) error {
+	first := preparedID(&knowledge.Base{ID: base}, "")
+	return tx.Queries.DropPrepared(tx.Ctx, gen.DropPreparedParams{After: base, Before: first + dbconn.LastID, Pattern: first + "%"})
 }
 
 // DropPrepared deletes the vectors that a run has prepared.

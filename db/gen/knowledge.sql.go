@@ -87,6 +87,18 @@ func (q *Queries) CountKnowledge(ctx context.Context, workspaceID flow.Workspace
 	return i, err
 }
 
+const countKnowledgeText = `-- name: CountKnowledgeText :one
+SELECT CAST(COALESCE(SUM(length(body)), 0) AS BIGINT) FROM knowledge_passages WHERE knowledge_id = $1
+`
+
+// The characters of all passages.
+func (q *Queries) CountKnowledgeText(ctx context.Context, knowledgeID string) (int64, error) {
+	row := q.db.QueryRowContext(ctx, countKnowledgeText, knowledgeID)
+	var column_1 int64
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
 const countPassages = `-- name: CountPassages :one
 SELECT CAST(count(*) AS BIGINT) FROM knowledge_passages WHERE knowledge_id = $1
 `
@@ -1609,7 +1621,8 @@ func (q *Queries) TakeNumbers(ctx context.Context, arg TakeNumbersParams) (TakeN
 }
 
 const updateKnowledge = `-- name: UpdateKnowledge :execrows
-UPDATE knowledge SET name = $1, settings = $2, source = $3, changed_at = $4 WHERE id = $5 AND workspace_id = $6
+UPDATE knowledge SET name = $1, settings = $2, source = $3, changed_at = $4
+WHERE id = $5 AND workspace_id = $6 AND generation = $7
 `
 
 type UpdateKnowledgeParams struct {
@@ -1619,6 +1632,7 @@ type UpdateKnowledgeParams struct {
 	ChangedAt   int64
 	ID          string
 	WorkspaceID flow.WorkspaceID
+	Generation  int64
 }
 
 func (q *Queries) UpdateKnowledge(ctx context.Context, arg UpdateKnowledgeParams) (int64, error) {
@@ -1629,6 +1643,7 @@ func (q *Queries) UpdateKnowledge(ctx context.Context, arg UpdateKnowledgeParams
 		arg.ChangedAt,
 		arg.ID,
 		arg.WorkspaceID,
+		arg.Generation,
 	)
 	if err != nil {
 		return 0, err

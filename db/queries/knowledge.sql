@@ -19,7 +19,12 @@ SELECT * FROM knowledge WHERE workspace_id = @workspace_id ORDER BY slug;
 SELECT CAST(count(*) AS BIGINT) AS bases, CAST(COALESCE(SUM(passages), 0) AS BIGINT) AS passages FROM knowledge WHERE workspace_id = @workspace_id;
 
 -- name: UpdateKnowledge :execrows
-UPDATE knowledge SET name = @name, settings = @settings, source = @source, changed_at = @changed_at WHERE id = @id AND workspace_id = @workspace_id;
+UPDATE knowledge SET name = @name, settings = @settings, source = @source, changed_at = @changed_at
+WHERE id = @id AND workspace_id = @workspace_id AND generation = @generation;
+
+-- The characters of all passages.
+-- name: CountKnowledgeText :one
+SELECT CAST(COALESCE(SUM(length(body)), 0) AS BIGINT) FROM knowledge_passages WHERE knowledge_id = @knowledge_id;
 
 -- name: DeleteKnowledge :execrows
 DELETE FROM knowledge WHERE id = @id AND workspace_id = @workspace_id;

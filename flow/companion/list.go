@@ -1,6 +1,7 @@
 package companion
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 type List[E any] struct {
 	Schema string
 	Noun   string // of one entry; the list is the member of its plural
+	Key    string // the member with the name; empty: name
 	Most   int    // entries in a file
 
 	Name   func(e *E) string
@@ -59,7 +61,7 @@ func (l *List[E]) Parse(o *flow.Object, one func(v any) (E, []flow.Problem)) (li
 		e, wrong := one(v)
 		name := l.Name(&e)
 		if seen[name] && len(wrong) == 0 {
-			wrong = append(wrong, flow.Problem{Pointer: "/name", Code: "duplicate", Detail: fmt.Sprintf("another %s has the name %q", l.Noun, name)})
+			wrong = append(wrong, flow.Problem{Pointer: flow.Pointer(cmp.Or(l.Key, "name")), Code: "duplicate", Detail: fmt.Sprintf("another %s has the name %q", l.Noun, name)})
 		}
 		seen[name] = true
 		for _, p := range wrong {

@@ -37,7 +37,7 @@ func decodeProblem(err error) string {
 		return ""
 	}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return "must be " + map[reflect.Kind]string{reflect.String: "a text", reflect.Int64: "a whole number", reflect.Float64: "a number", reflect.Slice: "a list", reflect.Struct: "an object", reflect.Bool: "true or false"}[wrong.Type.Kind()]
+		return "must be " + map[reflect.Kind]string{reflect.String: "a text", reflect.Int: "a whole number", reflect.Int64: "a whole number", reflect.Float64: "a number", reflect.Slice: "a list", reflect.Struct: "an object", reflect.Bool: "true or false"}[wrong.Type.Kind()]
 	}
 	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 		return "has no member " + name

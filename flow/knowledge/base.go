@@ -3,8 +3,10 @@ package knowledge
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"sluice/flow"
 )
@@ -48,6 +50,9 @@ type Settings struct {
 	Overlap     int    `json:"repeated_words"`
 	// Minimum replaces the default of the model; nil keeps that.
 	Minimum *float64 `json:"min_meaning,omitempty"`
+	// Expose makes the base a tool of assistants that connect over MCP. They find only documents of ExposePart; empty: those without a part.
+	Expose     bool   `json:"expose,omitempty"`
+	ExposePart string `json:"expose_part,omitempty"`
 	// Length is the number of dimensions that the model answered with first. Others are refused.
 	Length int `json:"length,omitempty"`
 }
@@ -192,7 +197,39 @@ func (s *Settings) Check() (problems []flow.Problem) {
 	if s.Minimum != nil && (*s.Minimum < -1 || *s.Minimum > 1) {
 		wrong("min_meaning", "wanted -1 to 1")
 	}
+	switch {
+	case len(s.ExposePart) > MaxPart:
+		wrong("expose_part", "wanted at most %d bytes", MaxPart)
+	case s.Expose && s.Parts == PartsRequired && s.ExposePart == "":
+		wrong("expose_part", "wanted the part that assistants may search: documents of this base belong to parts")
+	case !s.Expose && s.ExposePart != "":
+		wrong("expose_part", "only for a base with expose")
+	}
 	return problems
+}
+
+// maxName is how many characters the name of a base has at most.
+const maxName = 200
+
+// Check returns an error with all problems of a base.
+func (b *Base) Check() error {
+	problems := b.Settings.Check()
+	if !ValidSlug(b.Slug) {
+		problems = append(problems, flow.Problem{Pointer: "/slug", Code: "invalid", Detail: "wanted 1 to 64 lower-case letters, digits and hyphens"})
+	}
+	if n := utf8.RuneCountInString(b.Name); n == 0 || n > maxName {
+		problems = append(problems, flow.Problem{Pointer: "/name", Code: "invalid", Detail: fmt.Sprintf("wanted 1 to %d characters", maxName)})
+	}
+	if len(problems) == 0 {
+		return nil
+	}
+	return &flow.Error{Code: flow.CodeInputInvalid, Message: "Invalid knowledge base: " + problems[0].Detail + ".", Fields: problems}
+}
+
+// NamedBy reports whether a node names the base.
+func (b *Base) NamedBy(n *flow.Node) bool {
+	text, _ := n.Config["knowledge"].(string)
+	return slices.ContainsFunc(References(text), func(ref string) bool { return ref == b.Slug || ref == b.ID })
 }
 
 // Defaults sets what is missing in settings.

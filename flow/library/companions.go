@@ -89,6 +89,7 @@ type CompanionStore interface {
 	HookStore
 	AlarmStore
 	CaseStore
+	KnowledgeStore
 	SetTriggerSource(ctx context.Context, ws flow.WorkspaceID, id, source string) error
 }
 

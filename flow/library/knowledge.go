@@ -19,11 +19,13 @@ import (
 
 // KnowledgeStore stores knowledge bases, and reads what uses them.
 type KnowledgeStore interface {
-	Recorder
+	companionRows
 	credentialuse.FlowReader
 	featureStore
 	CreateBase(ctx context.Context, b *knowledge.Base) error
 	FindBase(ctx context.Context, ws flow.WorkspaceID, ref string) (*knowledge.Base, error)
+	ListBases(ctx context.Context, ws flow.WorkspaceID) ([]knowledge.Base, error)
+	CountBaseText(ctx context.Context, b *knowledge.Base) (int64, error)
 	UpdateBase(ctx context.Context, b *knowledge.Base) error
 	DeleteBase(ctx context.Context, ws flow.WorkspaceID, id string) error
 	SearchBase(ctx context.Context, b *knowledge.Base, q *knowledge.Query) (*knowledge.Found, error)
@@ -41,28 +43,13 @@ type Knowledge struct {
 	Embed func(ctx context.Context, ws flow.WorkspaceID, text string) ([]float32, error)
 	// Filter compiles a condition over metadata and source; nil for an empty one.
 	Filter func(ctx context.Context, where string) (func(source string, metadata *flow.Object) (bool, error), error)
-}
-
-// maxBaseName is how many characters the name of a base has at most.
-const maxBaseName = 200
-
-// checkBase returns an error with all problems of a base.
-func checkBase(b *knowledge.Base) error {
-	problems := b.Settings.Check()
-	if !knowledge.ValidSlug(b.Slug) {
-		problems = append(problems, flow.Problem{Pointer: "/slug", Code: "invalid", Detail: "wanted 1 to 64 lower-case letters, digits and hyphens"})
-	}
-	if n := utf8.RuneCountInString(b.Name); n == 0 || n > maxBaseName {
-		problems = append(problems, flow.Problem{Pointer: "/name", Code: "invalid", Detail: fmt.Sprintf("wanted 1 to %d characters", maxBaseName)})
-	}
-	if len(problems) == 0 {
-		return nil
-	}
-	return &flow.Error{Code: flow.CodeInputInvalid, Message: "Invalid knowledge base: " + problems[0].Detail + ".", Fields: problems}
+	// Charge is that of the kind embed, and Prices has what models cost.
+	Charge func(config map[string]any) (c flow.Charge, paid bool)
+	Prices flow.PriceStore
 }
 
 // Create adds a base. Missing settings get their defaults, and a missing name is the slug.
-func (s *Knowledge) Create(ctx context.Context, by flow.Actor, b *knowledge.Base) error {
+func (s *Knowledge) Create(ctx context.Context, by flow.Actor, caller *flow.Key, b *knowledge.Base) error {
 	can, err := s.Store.AllCan(ctx, flow.FeatureKnowledge)
 	if err != nil {
 		return err
@@ -75,20 +62,58 @@ func (s *Knowledge) Create(ctx context.Context, by flow.Actor, b *knowledge.Base
 		b.Name = b.Slug
 	}
 	b.MadeBy = by.ID
-	if err := checkBase(b); err != nil {
+	if err := b.Check(); err != nil {
 		return err
 	}
-	e := entry(b.WorkspaceID, "knowledge.create", "", b.Slug)
-	return record(ctx, s.Store, by, e, func(ctx context.Context) error {
+	if err := mayExpose(caller, &knowledge.Settings{}, &b.Settings); err != nil {
+		return err
+	}
+	e := entry(b.WorkspaceID, "knowledge.create", "", b.Slug+exposed(&knowledge.Settings{}, &b.Settings))
+	return s.record(ctx, by, b, e, func(ctx context.Context) error {
 		err := s.Store.CreateBase(ctx, b)
 		e.Target = b.ID
 		return err
 	})
 }
 
+// record is record for an act that changes what the file of bases holds.
+func (s *Knowledge) record(ctx context.Context, by flow.Actor, b *knowledge.Base, e *flow.AuditEntry, act func(ctx context.Context) error) error {
+	read := func(ctx context.Context) (any, error) { return readBases(ctx, s.Store, b.WorkspaceID) }
+	return recordCompanion(ctx, s.Store, FindCompanion(knowledgeFile), CompanionOwner{WorkspaceID: b.WorkspaceID}, by, e, read, act)
+}
+
+// mayExpose returns an error for a key that may not let assistants search what a change exposes. For people, caller is nil and the pages decide.
+func mayExpose(caller *flow.Key, was, now *knowledge.Settings) error {
+	switch {
+	case caller == nil || exposed(was, now) == "" || !now.Expose:
+		return nil
+	case !caller.Has(flow.ScopeAdmin):
+		return flow.Errorf(flow.CodeScopeMissing, "Exposing a knowledge base to assistants needs the scope admin.")
+	case mayChangeTriggers(caller) != nil:
+		return flow.Errorf(flow.CodeExceedsKey, "The key in the request, or a key that made it, has limits or expires, so it may not expose a knowledge base: keys without its limits could search it. Use a key without limits.")
+	}
+	return nil
+}
+
+// exposed returns what a change lets assistants search, for the audit log, or "" if that stays.
+func exposed(was, now *knowledge.Settings) string {
+	switch {
+	case was.Expose == now.Expose && was.ExposePart == now.ExposePart:
+		return ""
+	case !now.Expose:
+		return ", no longer exposed"
+	case now.ExposePart != "":
+		return fmt.Sprintf(", exposed: part %q", now.ExposePart)
+	}
+	return ", exposed"
+}
+
 // Change stores changed settings of a base. was is the base before.
-func (s *Knowledge) Change(ctx context.Context, by flow.Actor, was, b *knowledge.Base) error {
-	if err := checkBase(b); err != nil {
+func (s *Knowledge) Change(ctx context.Context, by flow.Actor, caller *flow.Key, was, b *knowledge.Base) error {
+	if err := b.Check(); err != nil {
+		return err
+	}
+	if err := mayExpose(caller, &was.Settings, &b.Settings); err != nil {
 		return err
 	}
 	if !was.Settings.SameIndex(&b.Settings) && was.Documents > 0 {
@@ -100,13 +125,14 @@ func (s *Knowledge) Change(ctx context.Context, by flow.Actor, was, b *knowledge
 	if string(flow.EncodeJSON(was.Settings)) == string(flow.EncodeJSON(b.Settings)) && was.Name == b.Name && was.Source == b.Source {
 		return nil
 	}
-	return record(ctx, s.Store, by, entry(b.WorkspaceID, "knowledge.change", b.ID, b.Slug), func(ctx context.Context) error { return s.Store.UpdateBase(ctx, b) })
+	e := entry(b.WorkspaceID, "knowledge.change", b.ID, b.Slug+exposed(&was.Settings, &b.Settings))
+	return s.record(ctx, by, b, e, func(ctx context.Context) error { return s.Store.UpdateBase(ctx, b) })
 }
 
 // Users returns the names of the flows whose live version names a base.
 func (s *Knowledge) Users(ctx context.Context, b *knowledge.Base) (names []string, err error) {
 	err = credentialuse.EachDocument(ctx, s.Store, b.WorkspaceID, func(f *flow.Flow, d *flow.Document, live bool) {
-		if live && slices.ContainsFunc(d.Nodes, func(n flow.Node) bool { return NamesBase(&n, b) }) && !slices.Contains(names, f.Name) {
+		if live && slices.ContainsFunc(d.Nodes, func(n flow.Node) bool { return b.NamedBy(&n) }) && !slices.Contains(names, f.Name) {
 			names = append(names, f.Name)
 		}
 	})
@@ -116,17 +142,11 @@ func (s *Knowledge) Users(ctx context.Context, b *knowledge.Base) (names []strin
 // UsingFlows returns the flows that are not archived whose draft or live version names a base.
 func (s *Knowledge) UsingFlows(ctx context.Context, b *knowledge.Base) (list []flow.Flow, err error) {
 	err = credentialuse.EachDocument(ctx, s.Store, b.WorkspaceID, func(f *flow.Flow, d *flow.Document, _ bool) {
-		if slices.ContainsFunc(d.Nodes, func(n flow.Node) bool { return NamesBase(&n, b) }) && !slices.ContainsFunc(list, func(o flow.Flow) bool { return o.ID == f.ID }) {
+		if slices.ContainsFunc(d.Nodes, func(n flow.Node) bool { return b.NamedBy(&n) }) && !slices.ContainsFunc(list, func(o flow.Flow) bool { return o.ID == f.ID }) {
 			list = append(list, *f)
 		}
 	})
 	return list, err
-}
-
-// NamesBase reports whether a node names a base.
-func NamesBase(n *flow.Node, b *knowledge.Base) bool {
-	text, _ := n.Config["knowledge"].(string)
-	return slices.ContainsFunc(knowledge.References(text), func(ref string) bool { return ref == b.Slug || ref == b.ID })
 }
 
 // Delete deletes a base with everything in it. Unless force is set, no live version may name it.
@@ -140,49 +160,12 @@ func (s *Knowledge) Delete(ctx context.Context, by flow.Actor, b *knowledge.Base
 			return flow.Errorf(flow.CodeInUse, "The knowledge base %s is used by live versions of: %s. Change these flows first.", b.Slug, strings.Join(names, ", "))
 		}
 	}
-	return record(ctx, s.Store, by, entry(b.WorkspaceID, "knowledge.delete", b.ID, b.Slug), func(ctx context.Context) error { return s.Store.DeleteBase(ctx, b.WorkspaceID, b.ID) })
-}
-
-// Addition is a document that is to be added: a file, a URL or a text.
-type Addition struct {
-	knowledge.Spec
-	File, URL, Text string
-}
-
-// checkAddition returns an error with all problems of an addition.
-func checkAddition(b *knowledge.Base, a *Addition) error {
-	given := 0
-	for _, s := range []string{a.File, a.URL, a.Text} {
-		if s != "" {
-			given++
-		}
-	}
-	switch {
-	case given != 1:
-		return invalidAddition("/file", "required", "give exactly one of file, url and text")
-	case a.Text != "" && a.Source == "":
-		return invalidAddition("/source", "required", "a text needs a source, which identifies the document")
-	case len(a.Text) > knowledge.MaxText:
-		return invalidAddition("/text", "too_long", fmt.Sprintf("wanted at most %d MiB", knowledge.MaxText>>20))
-	}
-	for pointer, text := range map[string]string{"/source": a.Source, "/title": a.Title, "/link": a.Link} {
-		if len(text) > knowledge.MaxSource {
-			return invalidAddition(pointer, "too_long", fmt.Sprintf("wanted at most %d bytes", knowledge.MaxSource))
-		}
-	}
-	if err := b.CheckPart(a.Part); err != nil {
-		return err
-	}
-	return knowledge.CheckMetadata(a.Metadata)
-}
-
-func invalidAddition(pointer, code, detail string) error {
-	return &flow.Error{Code: flow.CodeInputInvalid, Message: "Invalid document: " + detail + ".", Fields: []flow.Problem{{Pointer: pointer, Code: code, Detail: detail}}}
+	return s.record(ctx, by, b, entry(b.WorkspaceID, "knowledge.delete", b.ID, b.Slug), func(ctx context.Context) error { return s.Store.DeleteBase(ctx, b.WorkspaceID, b.ID) })
 }
 
 // Add starts the run that indexes a document. It belongs to the hidden flow of the base, and to the caller.
-func (s *Knowledge) Add(ctx context.Context, by flow.Actor, caller *flow.Key, userID string, b *knowledge.Base, a *Addition) (flow.Started, error) {
-	if err := checkAddition(b, a); err != nil {
+func (s *Knowledge) Add(ctx context.Context, by flow.Actor, caller *flow.Key, userID string, b *knowledge.Base, a *knowledge.Addition) (flow.Started, error) {
+	if err := a.Check(b); err != nil {
 		return flow.Started{}, err
 	}
 	var file any = map[string]any{"file": a.File}
@@ -289,16 +272,60 @@ func (s *Knowledge) Search(ctx context.Context, caller *flow.Key, userID string,
 // maxRepeats is how often a search is repeated because its base was rebuilt meanwhile.
 const maxRepeats = 3
 
+// rebuilt returns a base as a rebuild with the model of to makes it.
+func rebuilt(b *knowledge.Base, to *knowledge.Settings) (*knowledge.Base, error) {
+	next := *b
+	next.Settings.Model, next.Settings.Credential, next.Settings.Dimensions = to.Model, to.Credential, to.Dimensions
+	if err := next.Check(); err != nil {
+		return nil, err
+	}
+	if next.Settings.SameModel(&b.Settings) {
+		return nil, &flow.Error{Code: flow.CodeInputInvalid, Message: "The knowledge base has this model already. Choose another.", Fields: []flow.Problem{{Pointer: "/model", Code: "invalid", Detail: "wanted another model than the present one"}}}
+	}
+	return &next, nil
+}
+
+// Estimate is what a rebuild will do, at most: texts that the model has embedded before cost nothing.
+type Estimate struct {
+	Passages, Tokens int64
+	USD              flow.NanoUSD
+	Priced           bool // USD is known; it is 0 for a model that costs nothing
+}
+
+// bytesPerToken is how many bytes of text have about one token, on the high side; titles and headings are in front of each passage.
+const bytesPerToken, headingTokens = 3, 16
+
+// EstimateRebuild estimates a rebuild with the model of to.
+func (s *Knowledge) EstimateRebuild(ctx context.Context, b *knowledge.Base, to *knowledge.Settings) (*Estimate, error) {
+	if _, err := rebuilt(b, to); err != nil {
+		return nil, err
+	}
+	size, err := s.Store.CountBaseText(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	e := &Estimate{Passages: b.Passages, Tokens: size/bytesPerToken + headingTokens*b.Passages, Priced: true}
+	if to.Model == "" {
+		return e, nil
+	}
+	charge, paid := s.Charge(map[string]any{"model": to.Model})
+	if !paid {
+		return e, nil
+	}
+	charge.Use = flow.TokenUse{Input: e.Tokens}
+	price, known, err := charge.Price(ctx, s.Prices, b.WorkspaceID)
+	if e.Priced = known || charge.Free; known {
+		e.USD = price.Cost(charge.Use, 0)
+	}
+	return e, err
+}
+
 // Rebuild starts the run that gives a base the vectors of another model: that of to, with its credential and dimensions. Searches use the present ones until all are
 // there, and stay with them if the run is canceled or fails.
 func (s *Knowledge) Rebuild(ctx context.Context, by flow.Actor, caller *flow.Key, userID string, b *knowledge.Base, to *knowledge.Settings) (flow.Started, error) {
-	next := *b
-	next.Settings.Model, next.Settings.Credential, next.Settings.Dimensions = to.Model, to.Credential, to.Dimensions
-	if err := checkBase(&next); err != nil {
+	next, err := rebuilt(b, to)
+	if err != nil {
 		return flow.Started{}, err
-	}
-	if next.Settings.SameModel(&b.Settings) {
-		return flow.Started{}, &flow.Error{Code: flow.CodeInputInvalid, Message: "The knowledge base has this model already. Choose another.", Fields: []flow.Problem{{Pointer: "/model", Code: "invalid", Detail: "wanted another model than the present one"}}}
 	}
 	settings, err := flow.DecodeJSON(flow.EncodeJSON(next.Settings))
 	if err != nil {
@@ -307,7 +334,7 @@ func (s *Knowledge) Rebuild(ctx context.Context, by flow.Actor, caller *flow.Key
 	given := &flow.Object{}
 	given.Set(knowledge.RebuildSettings, settings)
 	started, err := s.Start(ctx, flow.Start{
-		WorkspaceID: b.WorkspaceID, FlowID: b.FlowID, Key: caller, UserID: userID, Trigger: flow.TriggerIndex, Given: given, Work: &flow.WorkStart{Document: knowledge.RebuildDocument(&next)},
+		WorkspaceID: b.WorkspaceID, FlowID: b.FlowID, Key: caller, UserID: userID, Trigger: flow.TriggerIndex, Given: given, Work: &flow.WorkStart{Document: knowledge.RebuildDocument(next)},
 	})
 	if err != nil {
 		return started, err

@@ -25,6 +25,8 @@ type KnowledgeBase struct {
 	Dimensions  int              `json:"dimensions" doc:"As requested from the model; 0 for its own."`
 	Size        int              `json:"passage_words"`
 	Overlap     int              `json:"repeated_words"`
+	Expose      bool             `json:"expose" doc:"Assistants that connect over MCP may search it."`
+	ExposePart  string           `json:"expose_part" doc:"The only part that they find documents of."`
 	Minimum     float64          `json:"min_meaning" doc:"Passages without a word in common with the query are left out below this similarity."`
 	FlowID      flow.FlowID      `json:"flow_id" doc:"What the runs that index documents belong to. It is in no list of flows."`
 	Documents   int64            `json:"documents"`
@@ -65,6 +67,8 @@ func knowledgeMembers() []api.Field[baseChange] {
 		api.SetMember("passage_words", "Length of passages. Default: 200. Can be changed while the base is empty.", whole(1000), func(c *baseChange, n int64) { c.b.Settings.Size = int(n) }),
 		api.SetMember("repeated_words", "What a passage repeats of the one before it. Default: 40. Can be changed while the base is empty.", whole(500), func(c *baseChange, n int64) { c.b.Settings.Overlap = int(n) }),
 		api.SetMember("min_meaning", "Passages without a word in common with the query are left out below this similarity. Default: by model.", similarityType, func(c *baseChange, f float64) { c.b.Settings.Minimum = &f }),
+		api.Member("expose", "true: assistants that connect over MCP may search the base, with any key that is not limited to some flows. Needs the scope admin, and a key without limits.", api.BoolType, func(c *baseChange) *bool { return &c.b.Settings.Expose }),
+		api.Member("expose_part", "The only part that assistants find documents of. Required if documents must belong to parts. Default: documents without a part.", api.TextType, settings(func(s *knowledge.Settings) *string { return &s.ExposePart })),
 	}
 }
 
@@ -115,7 +119,7 @@ func (s knowledgeServer) routes() api.Extension {
 	}, {
 		Method: http.MethodPost, Path: path, Scopes: edits, Handle: s.createKnowledge, Commands: []string{"knowledge create"}, Audit: []string{"knowledge.create"},
 		Doc: openapi.Operation{ID: "createKnowledge", Tag: tag, Summary: "Create a knowledge base", Body: createKnowledgeBody.Doc(),
-			Problems: stored(flow.CodeInputInvalid, flow.CodeSlugTaken, flow.CodeQuotaExceeded, flow.CodeUpgradeInProgress, flow.CodeFlowNotAllowed),
+			Problems: stored(flow.CodeInputInvalid, flow.CodeSlugTaken, flow.CodeQuotaExceeded, flow.CodeUpgradeInProgress, flow.CodeFlowNotAllowed, flow.CodeScopeMissing, flow.CodeExceedsKey),
 			Answers:  []openapi.Answer{{Status: 201, Text: "The base.", JSON: KnowledgeBase{}, Headers: []string{"Location"}}}},
 	}, {
 		Method: get, Path: one, Scopes: reads, Handle: s.showKnowledge, Commands: []string{"knowledge show"},
@@ -123,7 +127,7 @@ func (s knowledgeServer) routes() api.Extension {
 	}, {
 		Method: http.MethodPatch, Path: one, Scopes: edits, Handle: s.changeKnowledge, Audit: []string{"knowledge.change"},
 		Doc: openapi.Operation{ID: "changeKnowledge", Tag: tag, Summary: "Change the settings of a knowledge base", Body: changeKnowledgeBody.Doc(),
-			Problems: missing(stored(flow.CodeInputInvalid)...), Answers: openapi.OK("The base.", KnowledgeBase{})},
+			Problems: missing(stored(flow.CodeInputInvalid, flow.CodeDraftChanged, flow.CodeScopeMissing, flow.CodeExceedsKey)...), Answers: openapi.OK("The base.", KnowledgeBase{})},
 	}, {
 		Method: http.MethodDelete, Path: one, Scopes: edits, Handle: s.deleteKnowledge, Commands: []string{"knowledge delete"}, Audit: []string{"knowledge.delete"},
 		Doc: openapi.Operation{ID: "deleteKnowledge", Tag: tag, Summary: "Delete a knowledge base with all of its documents", Params: []string{"force_knowledge"},
@@ -160,6 +164,10 @@ func (s knowledgeServer) routes() api.Extension {
 			Text: "Starts a run that embeds all passages with the model. Searches use the present vectors until all are there; then one transaction switches. If the run is canceled or fails, nothing changes.",
 			Body: rebuildBody.Doc(), Problems: missing(started...), Answers: []openapi.Answer{{Status: 202, Text: "The run is stored.", JSON: KnowledgeAdded{}, Headers: []string{"Location"}}}},
 	}, {
+		Method: http.MethodPost, Path: one + "/rebuild/estimate", Scopes: reads, Handle: s.estimateRebuild, Commands: []string{"knowledge rebuild"},
+		Doc: openapi.Operation{ID: "estimateKnowledgeRebuild", Tag: tag, Summary: "Estimate a rebuild of a knowledge base", Text: "Starts and changes nothing. It is an upper estimate: texts that the model has embedded before cost nothing.",
+			Body: rebuildBody.Doc(), Problems: missing(flow.CodeInputInvalid), Answers: openapi.OK("What a rebuild would do.", RebuildEstimate{})},
+	}, {
 		Method: get, Path: one + "/export", Scopes: reads, Handle: s.exportKnowledge, Commands: []string{"knowledge export"},
 		Doc: openapi.Operation{ID: "exportKnowledge", Tag: tag, Summary: "Download all passages as JSON Lines", Text: "One object a line: source, part, title, link, metadata, headings, page and text.", Problems: missing(),
 			Answers: []openapi.Answer{{Status: 200, Text: "The passages.", Binary: true}}},
@@ -169,7 +177,7 @@ func (s knowledgeServer) routes() api.Extension {
 var knowledgeNames = map[reflect.Type]string{
 	reflect.TypeFor[KnowledgeBase](): "KnowledgeBase", reflect.TypeFor[KnowledgeList](): "KnowledgeList", reflect.TypeFor[KnowledgeDocument](): "KnowledgeDocument",
 	reflect.TypeFor[KnowledgeDocuments](): "KnowledgeDocuments", reflect.TypeFor[KnowledgeAdded](): "KnowledgeAdded", reflect.TypeFor[KnowledgeFound](): "KnowledgeFound",
-	reflect.TypeFor[KnowledgeHit](): "KnowledgeHit", reflect.TypeFor[KnowledgePassage](): "KnowledgePassage",
+	reflect.TypeFor[RebuildEstimate](): "RebuildEstimate", reflect.TypeFor[KnowledgeHit](): "KnowledgeHit", reflect.TypeFor[KnowledgePassage](): "KnowledgePassage",
 }
 
 // findKnowledge finds the base of the path. Keys with a list of flows reach bases only through their flows.
@@ -185,7 +193,7 @@ func knowledgeObject(b *knowledge.Base) KnowledgeBase {
 	s := &b.Settings
 	return KnowledgeBase{
 		ID: b.ID, Slug: b.Slug, Name: b.Name, Description: s.Description, Parts: s.Parts, Model: s.Model, Credential: s.Credential, Dimensions: s.Dimensions, Size: s.Size, Overlap: s.Overlap,
-		Minimum: b.Weights().Minimum, FlowID: b.FlowID, Documents: b.Documents, Passages: b.Passages, Bytes: b.Bytes, CreatedAt: api.Time(b.CreatedAt), ChangedAt: api.Time(b.ChangedAt),
+		Expose: s.Expose, ExposePart: s.ExposePart, Minimum: b.Weights().Minimum, FlowID: b.FlowID, Documents: b.Documents, Passages: b.Passages, Bytes: b.Bytes, CreatedAt: api.Time(b.CreatedAt), ChangedAt: api.Time(b.ChangedAt),
 	}
 }
 
@@ -216,7 +224,7 @@ func (s knowledgeServer) createKnowledge(c *api.Call) error {
 	}
 	b := &knowledge.Base{WorkspaceID: c.Key.WorkspaceID}
 	set(&baseChange{slug: &b.Slug, b: b})
-	if err := s.knowledge.Create(c.Request().Context(), c.Actor(), b); err != nil {
+	if err := s.knowledge.Create(c.Request().Context(), c.Actor(), c.Key, b); err != nil {
 		return err
 	}
 	c.Response().Header().Set("Location", "/v1/knowledge/"+b.Slug)
@@ -256,7 +264,7 @@ func (s knowledgeServer) changeKnowledge(c *api.Call) error {
 	}
 	b := *was
 	set(&baseChange{b: &b})
-	if err := s.knowledge.Change(c.Request().Context(), c.Actor(), was, &b); err != nil {
+	if err := s.knowledge.Change(c.Request().Context(), c.Actor(), c.Key, was, &b); err != nil {
 		return err
 	}
 	return s.writeKnowledge(c, &b)
@@ -299,4 +307,35 @@ func (s knowledgeServer) rebuildKnowledge(c *api.Call) error {
 		return c.LimitRuns(err)
 	}
 	return writeIndexing(c, b, started)
+}
+
+// RebuildEstimate is the JSON of what a rebuild will do, at most.
+type RebuildEstimate struct {
+	Passages int64    `json:"passages"`
+	Tokens   int64    `json:"tokens" doc:"Of the texts, on the high side."`
+	USD      *float64 `json:"usd" doc:"What that costs at most; null if the price of the model is unknown."`
+}
+
+// estimateRebuild is POST knowledge/base/rebuild/estimate.
+func (s knowledgeServer) estimateRebuild(c *api.Call) error {
+	b, err := s.findKnowledge(c)
+	if err != nil {
+		return err
+	}
+	set, err := rebuildBody.ReadFrom(c)
+	if err != nil {
+		return err
+	}
+	var to knowledge.Settings
+	set(&to)
+	e, err := s.knowledge.EstimateRebuild(c.Request().Context(), b, &to)
+	if err != nil {
+		return err
+	}
+	o := RebuildEstimate{Passages: e.Passages, Tokens: e.Tokens}
+	if e.Priced {
+		usd := e.USD.Dollars()
+		o.USD = &usd
+	}
+	return c.WriteJSON(http.StatusOK, o)
 }

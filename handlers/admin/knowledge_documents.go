@@ -8,7 +8,6 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/knowledge"
-	"sluice/flow/library"
 	"sluice/handlers/api"
 )
 
@@ -16,16 +15,16 @@ import (
 const maxDocumentBody = 24 << 20
 
 // addDocumentBody declares the body of an addition.
-var addDocumentBody = api.Body[library.Addition]{Name: "AddDocument", Of: "a document", Limit: maxDocumentBody, Example: schema{"source": "refunds.md", "text": "# Refunds\n\nA refund takes five days."}, Fields: []api.Field[library.Addition]{
-	api.Member("file", "ID of an uploaded file. Exactly one of file, url and text.", api.TextType, func(a *library.Addition) *string { return &a.File }),
-	api.Member("url", "URL of a file or web page, which the run fetches.", api.TextType, func(a *library.Addition) *string { return &a.URL }),
-	api.Member("text", "The text itself, with or without Markdown; 16 MiB at most.", api.TextType, func(a *library.Addition) *string { return &a.Text }),
-	api.Member("source", "What identifies the document: a path, a URL or an ID. Default: the name of the file, or the URL.", api.TextType, func(a *library.Addition) *string { return &a.Source }),
-	api.Member("part", "The customer, tenant or project that it belongs to.", api.TextType, func(a *library.Addition) *string { return &a.Part }),
-	api.Member("title", "Default: the title in the document.", api.TextType, func(a *library.Addition) *string { return &a.Title }),
-	api.Member("link", "Where people can read it. Default: the URL.", api.TextType, func(a *library.Addition) *string { return &a.Link }),
-	api.Member("metadata", "Texts, numbers and booleans by name, for filters: 20 at most, 4 KiB.", api.ObjectType, func(a *library.Addition) **flow.Object { return &a.Metadata }),
-	api.Member("allow_truncated", "Adds the part of the document that can be read.", api.BoolType, func(a *library.Addition) *bool { return &a.AllowTruncated }),
+var addDocumentBody = api.Body[knowledge.Addition]{Name: "AddDocument", Of: "a document", Limit: maxDocumentBody, Example: schema{"source": "refunds.md", "text": "# Refunds\n\nA refund takes five days."}, Fields: []api.Field[knowledge.Addition]{
+	api.Member("file", "ID of an uploaded file. Exactly one of file, url and text.", api.TextType, func(a *knowledge.Addition) *string { return &a.File }),
+	api.Member("url", "URL of a file or web page, which the run fetches.", api.TextType, func(a *knowledge.Addition) *string { return &a.URL }),
+	api.Member("text", "The text itself, with or without Markdown; 16 MiB at most.", api.TextType, func(a *knowledge.Addition) *string { return &a.Text }),
+	api.Member("source", "What identifies the document: a path, a URL or an ID. Default: the name of the file, or the URL.", api.TextType, func(a *knowledge.Addition) *string { return &a.Source }),
+	api.Member("part", "The customer, tenant or project that it belongs to.", api.TextType, func(a *knowledge.Addition) *string { return &a.Part }),
+	api.Member("title", "Default: the title in the document.", api.TextType, func(a *knowledge.Addition) *string { return &a.Title }),
+	api.Member("link", "Where people can read it. Default: the URL.", api.TextType, func(a *knowledge.Addition) *string { return &a.Link }),
+	api.Member("metadata", "Texts, numbers and booleans by name, for filters: 20 at most, 4 KiB.", api.ObjectType, func(a *knowledge.Addition) **flow.Object { return &a.Metadata }),
+	api.Member("allow_truncated", "Adds the part of the document that can be read.", api.BoolType, func(a *knowledge.Addition) *bool { return &a.AllowTruncated }),
 }}
 
 // searchBody declares the body of a search.
@@ -197,7 +196,7 @@ func (s knowledgeServer) addDocument(c *api.Call) error {
 	if err != nil {
 		return err
 	}
-	var a library.Addition
+	var a knowledge.Addition
 	set(&a)
 	if c.Request().Method == http.MethodPut {
 		q, err := c.QueryTexts("source")

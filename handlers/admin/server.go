@@ -60,7 +60,7 @@ func New(a *api.Server, cfg Config) *Server {
 		limits:      library.Limits{Store: cfg.Store}, members: people.Members{Store: cfg.Store, Connections: connectionsOf(cfg)},
 		prices: library.Prices{Store: cfg.Store}, secrets: library.WebhookSecrets{Store: cfg.Store},
 		publicURL: a.PublicURL, hooks: library.Hooks{Store: cfg.Store, Now: a.Now, IDs: cfg.IDs, Compile: cfg.Compile},
-		knowledge: library.Knowledge{Store: cfg.Store, Start: a.Runner.StartRun, Embed: cfg.Embed, Filter: cfg.Filter},
+		knowledge: library.Knowledge{Store: cfg.Store, Start: a.Runner.StartRun, Embed: cfg.Embed, Filter: cfg.Filter, Charge: a.Kinds.Find("embed").Charge, Prices: cfg.Prices},
 		triggers:  library.Triggers{Store: cfg.Store, IDs: cfg.IDs, Now: a.Now, Start: a.Runner.StartRun, CheckExpression: cfg.Compile, Evaluate: cfg.Evaluate},
 	}
 	beside := companionServer{&library.Companions{Store: cfg.Store, IDs: cfg.IDs, Now: a.Now, CheckExpression: cfg.Compile, Mails: cfg.Mails, Library: a.Library}}

@@ -15,6 +15,7 @@ import (
 	"sluice/flow/fairness"
 	"sluice/flow/filelinks"
 	"sluice/flow/inflight"
+	"sluice/flow/knowledge"
 	"sluice/flow/library"
 	"sluice/handlers/api/uses"
 	"sluice/handlers/web"
@@ -86,6 +87,8 @@ type Store interface {
 	ListDeliveries(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, beforeID string, limit int) ([]flow.DeliveryRecord, error)
 	DeliveryFlow(ctx context.Context, ws flow.WorkspaceID, deliveryID string) (flowID flow.FlowID, err error)
 
+	// ListBases lists the knowledge bases of a workspace, by slug.
+	ListBases(ctx context.Context, ws flow.WorkspaceID) ([]knowledge.Base, error)
 	// TakeRate counts a request over all instances. It returns nil if there is only
 	// one.
 	TakeRate(ctx context.Context, name string, perMinute int64) (*fairness.Rate, error)

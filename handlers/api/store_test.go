@@ -9,6 +9,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/fairness"
+	"sluice/flow/knowledge"
 	"sluice/flow/library"
 )
 
@@ -243,6 +244,10 @@ func (m *memory) FindDocument(_ context.Context, _ flow.WorkspaceID, hash string
 		return nil, missing("document")
 	}
 	return d, nil
+}
+
+func (m *memory) ListBases(context.Context, flow.WorkspaceID) ([]knowledge.Base, error) {
+	return nil, nil
 }
 
 func (m *memory) FindStepOutputs(context.Context, flow.WorkspaceID, flow.RunID, string) (map[string]any, error) {

@@ -13,7 +13,6 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/knowledge"
-	"sluice/flow/library"
 	"sluice/handlers/web"
 	view "sluice/views/bases"
 	"sluice/views/components"
@@ -122,7 +121,7 @@ func showBase(c *call, b *knowledge.Base) error {
 func (c *call) basePage(b *knowledge.Base) (*view.BasePage, error) {
 	page := &view.BasePage{
 		BaseRow:     view.BaseRow{Slug: b.Slug, Name: b.Name, Model: b.Settings.Model, Documents: b.Documents, Passages: b.Passages, Bytes: b.Bytes, ChangedAt: b.ChangedAt},
-		Description: b.Settings.Description, Parts: b.Settings.Parts == knowledge.PartsRequired, MayEdit: c.MayEdit(), Now: c.s.Now(),
+		Description: b.Settings.Description, Parts: b.Settings.Parts == knowledge.PartsRequired, Exposed: b.Settings.Expose, ExposePart: b.Settings.ExposePart, MayEdit: c.MayEdit(), Now: c.s.Now(),
 		State: c.QueryParam("state"), Filter: strings.TrimSpace(c.QueryParam("find")),
 		Search: view.Search{Query: strings.TrimSpace(c.QueryParam("q")), Mode: c.QueryParam("mode"), Part: c.QueryParam("part"), Where: strings.TrimSpace(c.QueryParam("where")), Expect: strings.TrimSpace(c.QueryParam("expect"))},
 	}
@@ -267,13 +266,13 @@ func (c *call) addAll(b *knowledge.Base, files []string, address, part string) e
 	if len(files) == 0 && address == "" {
 		return flow.Errorf(flow.CodeInputInvalid, "Choose a file, or paste a URL.")
 	}
-	add := func(a *library.Addition) error {
+	add := func(a *knowledge.Addition) error {
 		a.Part = part
 		_, err := c.s.knowledge.Add(c.Ctx(), c.Actor(), nil, c.Member.UserID, b, a)
 		return err
 	}
 	for _, id := range files {
-		if err := add(&library.Addition{File: id}); err != nil {
+		if err := add(&knowledge.Addition{File: id}); err != nil {
 			return err
 		}
 	}
@@ -283,7 +282,7 @@ func (c *call) addAll(b *knowledge.Base, files []string, address, part string) e
 	if u, err := url.Parse(address); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return flow.Errorf(flow.CodeInputInvalid, "The URL must begin with https:// or http://.")
 	}
-	return add(&library.Addition{URL: address})
+	return add(&knowledge.Addition{URL: address})
 }
 
 // retryDocument is POST retry: it runs the run again that failed.

@@ -184,7 +184,15 @@ func TestBase_rebuilds_with_another_model(t *testing.T) {
 	settings := "/knowledge/help-center/settings"
 	e.b.Get(settings).Has("Another model embeds all documents again")
 	e.b.Post(settings, url.Values{"name": {"Help"}, "model": {"lab/embedder"}, "dimensions": {"2000"}}).Is(http.StatusUnprocessableEntity)
-	sent := e.b.Post(settings, url.Values{"name": {"Help"}, "description": {"Answers"}, "model": {"lab/embedder"}}).Is(http.StatusSeeOther)
+	asked := url.Values{"name": {"Help"}, "description": {"Answers"}, "model": {"lab/embedder"}}
+	e.b.Post(settings, asked).Is(http.StatusOK).Has("lab/embedder embeds", "Its price is unknown.", "Save and rebuild", `name="rebuild" value="lab/embedder 0"`)
+	if b := e.base(); b.Settings.Model != "" || b.Name == "Help" {
+		t.Errorf("before it is confirmed, %+v is stored", b)
+	}
+	asked.Set("rebuild", "lab/another 0") // what was confirmed is not what is asked for
+	e.b.Post(settings, asked).Is(http.StatusOK).Has("Save and rebuild")
+	asked.Set("rebuild", "lab/embedder 0")
+	sent := e.b.Post(settings, asked).Is(http.StatusSeeOther)
 	id, isRun := strings.CutPrefix(sent.Header.Get("Location"), "/runs/")
 	if !isRun {
 		t.Fatalf("another model leads to %q", sent.Header.Get("Location"))
@@ -218,4 +226,47 @@ func TestBase_shows_documents_in_progress(t *testing.T) {
 			t.Fatal("the document is not indexed after a minute")
 		}
 	}
+}
+
+// TestBase_is_exposed_by_owners only: the form of an editor has no such field, and what they send is ignored.
+func TestBase_is_exposed_by_owners(t *testing.T) {
+	t.Parallel()
+	e := setup(t)
+	e.upload(map[string]string{"refunds.md": refunds})
+	const settings = "/knowledge/help-center/settings"
+	e.b.Get(settings).Lacks("Assistants may search it")
+	exposing := url.Values{"name": {"Help center"}, "expose": {"on"}}
+	e.b.Post(settings, exposing).RedirectsTo("/knowledge/help-center")
+	if e.base().Settings.Expose {
+		t.Error("an editor exposed a base")
+	}
+	owner := e.As(flow.MemberOwner)
+	owner.Get(settings).Has("Assistants may search it over MCP")
+	owner.Post(settings, url.Values{"name": {"Help center"}, "expose": {"on"}, "parts": {"on"}}).Is(http.StatusUnprocessableEntity).Has("the part that assistants may search")
+	owner.Post(settings, exposing).RedirectsTo("/knowledge/help-center")
+	if !e.base().Settings.Expose {
+		t.Error("an owner did not expose the base")
+	}
+	e.b.Get("/knowledge/help-center").Has("For assistants")
+	e.b.Post(settings, url.Values{"name": {"Renamed"}}).RedirectsTo("/knowledge/help-center")
+	if b := e.base(); !b.Settings.Expose || b.Name != "Renamed" {
+		t.Errorf("after an editor renamed it, the base is %+v", b)
+	}
+}
+
+// TestRun_shows_what_a_search_found: the passages with their titles, ranks and marked words, and links to them.
+func TestRun_shows_what_a_search_found(t *testing.T) {
+	t.Parallel()
+	e := setup(t)
+	e.upload(map[string]string{"refunds.md": refunds})
+	id := e.PublishedFlow(`{"schema": "sluice.flow/v1", "name": "Search", "nodes": [{"id": "q", "kind": "input", "config": {"name": "q", "type": "text"}}, {"id": "search", "kind": "knowledge_search", "config": {"knowledge": "help-center"}}, {"id": "out", "kind": "output", "config": {"name": "found"}}], "edges": [{"from": "q.value", "to": "search.query"}, {"from": "search.context", "to": "out.value"}]}`)
+	run, err := e.Call(id, e.Key("key"), map[string]any{"q": "How long does a refund take?"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Ended(run.ID)
+	d := e.find("refunds.md")
+	e.b.Get("/runs/"+string(run.ID)+"?step=search").Is(http.StatusOK).
+		Has(`class="hits rendered"`, "<b>Refunds</b>", "<mark>refund</mark>", "Words <b>1</b>", "/knowledge/help-center/documents/"+d.ID+"?after=0", `href="/assets/knowledge-`, `href="/assets/run-`)
+	e.b.Get("/runs/" + string(run.ID) + "?step=q").Lacks(`class="hits rendered"`)
 }

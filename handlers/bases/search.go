@@ -10,7 +10,6 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/knowledge"
-	"sluice/flow/library"
 	"sluice/flow/wording"
 	"sluice/handlers/web"
 	view "sluice/views/bases"
@@ -47,7 +46,7 @@ func (c *call) search(b *knowledge.Base, s *view.Search) error {
 	if err != nil || len(documents) == 0 {
 		return err
 	}
-	explained, err := c.s.knowledge.Explain(c.Ctx(), b, q, documents)
+	explained, err := knowledge.Explain(c.Ctx(), c.s.Store, b, q, documents)
 	if err != nil {
 		return err
 	}
@@ -72,8 +71,8 @@ func searchQuery(s *view.Search, name, value string) string {
 	return q.Encode()
 }
 
-func hitRow(b *knowledge.Base, h *knowledge.Hit, q *knowledge.Query) view.HitRow {
-	row := view.HitRow{
+func hitRow(b *knowledge.Base, h *knowledge.Hit, q *knowledge.Query) components.Hit {
+	row := components.Hit{
 		Title: cmp.Or(h.Document.Title, h.Document.Source), Headings: strings.Join(h.Headings, " › "), Part: h.Document.Part, RankWords: h.RankWords, RankMeaning: h.RankMeaning, Page: h.Page,
 		Path: view.DocumentPath(b.Slug, h.Document.ID) + "?after=" + strconv.FormatInt(h.Passage.Number-h.Document.First, 10), Link: pageLink(h.Document.Link, h.Page),
 	}
@@ -81,7 +80,7 @@ func hitRow(b *knowledge.Base, h *knowledge.Hit, q *knowledge.Query) view.HitRow
 		row.Meaning = similarity(h.Meaning)
 	}
 	for _, s := range knowledge.Excerpt(h.Text, q.Text, excerptSize) {
-		row.Text = append(row.Text, view.Span{Text: s.Text, Marked: s.Match})
+		row.Text = append(row.Text, components.Span{Text: s.Text, Marked: s.Match})
 	}
 	return row
 }
@@ -90,7 +89,7 @@ func hitRow(b *knowledge.Base, h *knowledge.Hit, q *knowledge.Query) view.HitRow
 func similarity(f float64) string { return strconv.FormatFloat(f, 'f', 2, 64) }
 
 // explain says in words why a document is not found, or where it is.
-func explain(b *knowledge.Base, s *view.Search, e *library.Explanation) view.ExpectedRow {
+func explain(b *knowledge.Base, s *view.Search, e *knowledge.Explanation) view.ExpectedRow {
 	d := &e.Document
 	row := view.ExpectedRow{Title: cmp.Or(d.Title, d.Source), Icon: "skip-forward"}
 	if d.State == knowledge.Failed {
@@ -99,25 +98,25 @@ func explain(b *knowledge.Base, s *view.Search, e *library.Explanation) view.Exp
 	}
 	settings := func() { row.Action, row.Path = "Settings", view.Path(b.Slug)+"/settings" }
 	switch e.Reason {
-	case library.ExplainUnread:
+	case knowledge.ExplainUnread:
 		row.Text = "Not indexed: " + wording.Sentence(d.Error)
-	case library.ExplainFound:
+	case knowledge.ExplainFound:
 		row.Text, row.Icon, row.Bad = fmt.Sprintf("Found: rank %d", e.Rank), "check", false
 		if d.State == knowledge.Failed {
 			row.Text += ", with its earlier version."
 		}
-	case library.ExplainPart:
+	case knowledge.ExplainPart:
 		row.Text = "It belongs to another part: " + cmp.Or(d.Part, "none")
 		row.Action, row.Path = "Search all parts", view.Path(b.Slug)+"?"+searchQuery(s, "part", "")
-	case library.ExplainFiltered:
+	case knowledge.ExplainFiltered:
 		row.Text = "Filtered out"
 		row.Action, row.Path = "Drop filter", view.Path(b.Slug)+"?"+searchQuery(s, "where", "")
-	case library.ExplainPhrase:
+	case knowledge.ExplainPhrase:
 		row.Text = "The quoted phrase does not occur"
-	case library.ExplainBelow:
+	case knowledge.ExplainBelow:
 		row.Text = fmt.Sprintf("No word in common, and meaning is %s (minimum %s)", similarity(e.Meaning), similarity(e.Minimum))
 		settings()
-	case library.ExplainNothing:
+	case knowledge.ExplainNothing:
 		row.Text = "No word in common"
 		if b.Settings.Model == "" && s.Mode != knowledge.ModeWords {
 			row.Text += ", and the built-in model understands English only"
@@ -125,7 +124,7 @@ func explain(b *knowledge.Base, s *view.Search, e *library.Explanation) view.Exp
 		if s.Mode == knowledge.ModeMeaning {
 			row.Text = "It has no meaning to compare: the built-in model understands English only"
 		}
-	case library.ExplainNotRanked:
+	case knowledge.ExplainNotRanked:
 		row.Text = "Other passages are better"
 		if e.Rank > 0 {
 			row.Text = fmt.Sprintf("Rank %d: other passages are better", e.Rank)

@@ -5,6 +5,7 @@ package bases
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -27,6 +28,7 @@ type Config struct {
 	Embed  func(ctx context.Context, ws flow.WorkspaceID, text string) ([]float32, error)
 	Filter func(ctx context.Context, where string) (func(source string, metadata *flow.Object) (bool, error), error)
 	API    func(key *flow.Key, w http.ResponseWriter, r *http.Request) // serves a request to the API as if it had been sent with a key
+	Prices flow.PriceStore                                             // of models, for the cost of a rebuild
 }
 
 // Server serves the pages.
@@ -38,7 +40,7 @@ type Server struct {
 
 // New returns the pages of a site. Mount its Routes to serve them.
 func New(site *web.Site, cfg Config) *Server {
-	return &Server{Site: site, Config: cfg, knowledge: library.Knowledge{Store: site.Store, Start: cfg.Runner.StartRun, Embed: cfg.Embed, Filter: cfg.Filter}}
+	return &Server{Site: site, Config: cfg, knowledge: library.Knowledge{Store: site.Store, Start: cfg.Runner.StartRun, Embed: cfg.Embed, Filter: cfg.Filter, Charge: site.Kinds.Find("embed").Charge, Prices: cfg.Prices}}
 }
 
 // call is one request to this package.
@@ -131,7 +133,7 @@ func (c *call) baseRow(b *knowledge.Base) (view.BaseRow, error) {
 func newBase(c *call) error {
 	b := &knowledge.Base{}
 	b.Settings.Defaults()
-	return c.showForm(http.StatusOK, &view.FormPage{Fresh: true, Fields: formFields(b, true, nil)})
+	return c.showForm(http.StatusOK, &view.FormPage{Fresh: true, Fields: c.formFields(b, true, nil)})
 }
 
 func (c *call) showForm(status int, page *view.FormPage) error {
@@ -142,8 +144,11 @@ func (c *call) showForm(status int, page *view.FormPage) error {
 	return c.Render(status, view.Form(c.Page(title, layout.SectionKnowledge), *page))
 }
 
+// isOwner reports whether the user may expose bases to assistants.
+func (c *call) isOwner() bool { return c.Member.Role.AtLeast(flow.MemberOwner) }
+
 // formFields returns the fields of the form of a base. The size of passages is fixed while there are documents.
-func formFields(b *knowledge.Base, fresh bool, wrong components.Errors) []components.Field {
+func (c *call) formFields(b *knowledge.Base, fresh bool, wrong components.Errors) []components.Field {
 	s, fixed := &b.Settings, b.Documents > 0
 	number := func(n int) string {
 		if n == 0 {
@@ -175,6 +180,11 @@ func formFields(b *knowledge.Base, fresh bool, wrong components.Errors) []compon
 		components.Field{Name: "repeated_words", Label: "Words repeated by the next passage", Value: number(s.Overlap), Optional: true, Disabled: fixed, Attrs: numeric},
 		components.Field{Name: "min_meaning", Label: "Minimum of meaning", Value: minimum, Optional: true, Help: "Passages without a word in common are left out below it. Empty: the default of the model."},
 	)
+	if c.isOwner() {
+		fields = append(fields,
+			components.Field{Name: "expose", Type: "checkbox", Label: "Assistants may search it over MCP", Checked: s.Expose, Help: "Every API key that is not limited to some flows can then search it."},
+			components.Field{Name: "expose_part", Label: "Part for assistants", Value: s.ExposePart, Optional: true, Help: "They find only documents of this part. Empty: those without a part."})
+	}
 	for i := range fields {
 		fields[i].Error = wrong[fields[i].Name]
 	}
@@ -202,6 +212,9 @@ func (c *call) readForm(b *knowledge.Base) components.Errors {
 		}
 	}
 	s.Model = strings.TrimSpace(c.FormValue("model"))
+	if c.isOwner() {
+		s.Expose, s.ExposePart = c.FormValue("expose") != "", strings.TrimSpace(c.FormValue("expose_part"))
+	}
 	for name, to := range map[string]*int{"dimensions": &s.Dimensions, "passage_words": &s.Size, "repeated_words": &s.Overlap} {
 		if b.Documents > 0 && to != &s.Dimensions {
 			continue
@@ -249,7 +262,7 @@ func createBase(c *call) error {
 		wrong["name"] = "Give the base a name."
 	}
 	if len(wrong) == 0 {
-		err := c.s.knowledge.Create(c.Ctx(), c.Actor(), b)
+		err := c.s.knowledge.Create(c.Ctx(), c.Actor(), nil, b)
 		if err == nil {
 			return c.Redirect(view.Path(b.Slug))
 		}
@@ -257,7 +270,7 @@ func createBase(c *call) error {
 			return err
 		}
 	}
-	return c.showForm(http.StatusUnprocessableEntity, &view.FormPage{Fresh: true, Fields: formFields(b, true, wrong), Errors: wrong})
+	return c.showForm(http.StatusUnprocessableEntity, &view.FormPage{Fresh: true, Fields: c.formFields(b, true, wrong), Errors: wrong})
 }
 
 // slugOf makes a slug of a name: lower-case letters and digits, with hyphens between.
@@ -286,19 +299,58 @@ func (c *call) settingsPage(status int, b, typed *knowledge.Base, wrong componen
 	if err != nil {
 		return err
 	}
-	return c.showForm(status, &view.FormPage{Slug: b.Slug, Name: b.Name, Fields: formFields(typed, false, wrong), Errors: wrong, Documents: b.Documents, UsedBy: names, MayForce: c.Member.Role.AtLeast(flow.MemberOwner)})
+	page := &view.FormPage{Slug: b.Slug, Name: b.Name, Fields: c.formFields(typed, false, wrong), Errors: wrong, Documents: b.Documents, UsedBy: names, MayForce: c.isOwner()}
+	if page.Rebuild = rebuildKey(b, &typed.Settings); page.Rebuild != "" && len(wrong) == 0 {
+		if page.Estimate, err = c.estimate(b, &typed.Settings); err != nil {
+			return err
+		}
+	}
+	return c.showForm(status, page)
+}
+
+// rebuildKey identifies the rebuild that changed settings need, or is "".
+func rebuildKey(b *knowledge.Base, to *knowledge.Settings) string {
+	if b.Documents == 0 || to.SameModel(&b.Settings) {
+		return ""
+	}
+	return fmt.Sprintf("%s %d", to.Model, to.Dimensions)
+}
+
+// estimate says what a rebuild costs, or "" if it is free.
+func (c *call) estimate(b *knowledge.Base, to *knowledge.Settings) (string, error) {
+	e, err := c.s.knowledge.EstimateRebuild(c.Ctx(), b, to)
+	if err != nil || e.Priced && e.USD == 0 {
+		return "", err
+	}
+	text := fmt.Sprintf("%s embeds %s again, at most %s tokens", to.Model, components.Quantity(int(e.Passages), "passage"), components.Count(int(e.Tokens)))
+	if !e.Priced {
+		return text + ". Its price is unknown.", nil
+	}
+	return fmt.Sprintf("%s: %s at most.", text, components.Money(e.USD.Micros())), nil
 }
 
 // changeSettings is POST settings. Another model for a base with documents starts a rebuild.
 func changeSettings(c *call, b *knowledge.Base) error {
 	changed := *b
 	wrong := c.readForm(&changed)
+	if err := changed.Check(); err != nil && len(wrong) == 0 {
+		fieldErrors(err, wrong)
+	}
 	if len(wrong) == 0 {
-		rebuilds, to, now := b.Documents > 0 && !changed.Settings.SameModel(&b.Settings), changed.Settings, changed
+		key, to, now := rebuildKey(b, &changed.Settings), changed.Settings, changed
+		rebuilds := key != ""
+		if rebuilds && c.FormValue("rebuild") != key {
+			if cost, err := c.estimate(b, &to); err != nil || cost != "" { // to be confirmed first
+				if err != nil {
+					return err
+				}
+				return c.settingsPage(http.StatusOK, b, &changed, nil)
+			}
+		}
 		if rebuilds {
 			now.Settings.Model, now.Settings.Credential, now.Settings.Dimensions = b.Settings.Model, b.Settings.Credential, b.Settings.Dimensions
 		}
-		err := c.s.knowledge.Change(c.Ctx(), c.Actor(), b, &now)
+		err := c.s.knowledge.Change(c.Ctx(), c.Actor(), nil, b, &now)
 		if err == nil && rebuilds {
 			var started flow.Started
 			if started, err = c.s.knowledge.Rebuild(c.Ctx(), c.Actor(), nil, c.Member.UserID, &now, &to); err == nil {
@@ -324,7 +376,7 @@ func deleteBase(c *call, b *knowledge.Base) error {
 		wrong["sure"] = "Confirm that all documents are deleted."
 		return c.settingsPage(http.StatusUnprocessableEntity, b, b, wrong)
 	}
-	force := c.FormValue("force") != "" && c.Member.Role.AtLeast(flow.MemberOwner)
+	force := c.FormValue("force") != "" && c.isOwner()
 	if err := c.s.knowledge.Delete(c.Ctx(), c.Actor(), b, force); err != nil {
 		if !fieldErrors(err, wrong) {
 			return err

@@ -43,7 +43,7 @@ func (c *call) addBase(d *flow.Document, st *Starter, slug string) (*knowledge.B
 	if err != nil && flow.AsError(err).Code == flow.CodeKnowledgeNotFound && slug == st.Base {
 		b = &knowledge.Base{WorkspaceID: c.WorkspaceID(), Slug: slug, Name: starterBase}
 		acts := library.Knowledge{Store: c.s.Store}
-		err = acts.Create(c.Ctx(), c.Actor(), b)
+		err = acts.Create(c.Ctx(), c.Actor(), nil, b)
 	}
 	if err != nil {
 		return nil, err

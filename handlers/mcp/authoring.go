@@ -134,7 +134,8 @@ type apiRequest struct {
 	method, path string
 	query        url.Values
 	headers      map[string]string
-	body         any // encoded as JSON; nil omits it
+	body         any          // encoded as JSON; nil omits it
+	scopes       []flow.Scope // in place of those of the key; nil keeps them
 }
 
 // instructions returns the text that tells a model in which order to use the tools.
@@ -150,9 +151,14 @@ func (a authoring) maxMessage() int64 { return maxAuthoring }
 func (a authoring) list(*message) ([]tool, error) {
 	list := make([]tool, len(a))
 	for i := range a {
-		list[i].Tool = &sdk.Tool{Name: a[i].name, Title: a[i].title, Description: a[i].text, Annotations: &a[i].hints, InputSchema: a[i].schema()}
+		list[i].Tool = a[i].declaration()
 	}
 	return list, nil
+}
+
+// declaration returns the tool as clients see it.
+func (t *authorTool) declaration() *sdk.Tool {
+	return &sdk.Tool{Name: t.name, Title: t.title, Description: t.text, Annotations: &t.hints, InputSchema: t.schema()}
 }
 
 // find returns the tool with a name, or nil. The tool has no declaration, which calls do not need.
@@ -233,6 +239,9 @@ func (m *message) request(a apiRequest) (*web.ResponseRecorder, error) {
 	}
 	key := *m.Key
 	key.Trigger, key.RPM = flow.TriggerMCP, 0
+	if a.scopes != nil {
+		key.Scopes = a.scopes
+	}
 	w := web.NewResponseRecorder()
 	m.s.api.ServeAs(&key, w, r)
 	return w, nil

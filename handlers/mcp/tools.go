@@ -43,7 +43,7 @@ type flowTool struct {
 // instructions returns the text that tells a model what all tools have in common. What a tool does
 // is in the description of its flow.
 func (flowTools) instructions() string {
-	return "Each tool runs a flow and returns its outputs by name. A run may take minutes; ask for progress to follow it."
+	return "Each tool runs a flow and returns its outputs by name, or searches documents. A run may take minutes; ask for progress to follow it."
 }
 
 func (flowTools) maxMessage() int64 { return api.MaxBody }
@@ -68,14 +68,22 @@ func (flowTools) list(m *message) ([]tool, error) {
 			return nil
 		}}
 	}
-	return list, nil
+	bases, err := m.baseTools(ctx, flows)
+	for i := range bases {
+		t := bases[i].tool()
+		list = append(list, tool{Tool: t.declaration()})
+	}
+	return list, err
 }
 
 // find returns the tool with a name, or nil. The tool has no declaration, so no document is read.
 func (flowTools) find(m *message, name string) (*tool, error) {
 	t, err := m.findFlow(m.Request().Context(), name)
-	if t == nil || err != nil {
+	if err != nil {
 		return nil, err
+	}
+	if t == nil {
+		return m.findBase(m.Request().Context(), name)
 	}
 	return &tool{call: func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return m.runFlow(ctx, req, t.flow), nil

@@ -25,7 +25,13 @@ func (d Deps) RebuildKind() flow.Kind {
 		Outputs: []flow.Port{{Name: "passages", Title: "Passages", Type: flow.TypeNumber, Help: "How many passages were prepared."}},
 		Charge:  d.Charge,
 		Run:     func(ctx context.Context, in *flow.In) (flow.Out, error) { return d.Rebuild(ctx, in) },
+		Cleanup: d.dropPrepared,
 	}
+}
+
+// dropPrepared deletes the vectors that a run has prepared. A rebuild does so itself, unless its process was killed and the run canceled since. The base may be deleted.
+func (d Deps) dropPrepared(ctx context.Context, in *flow.In) error {
+	return d.Store.DropPrepared(ctx, &knowledge.Base{ID: in.Text("knowledge")}, in.RunID)
 }
 
 // Rebuild prepares the vectors of all blocks of a base with another model, and switches when all are there. Until then, searches use the others.
@@ -44,6 +50,11 @@ func (d Deps) Rebuild(ctx context.Context, in *flow.In) (out flow.Out, err error
 	}
 	next := *b
 	next.Settings.Model, next.Settings.Credential, next.Settings.Dimensions, next.Settings.Length = to.Model, to.Credential, to.Dimensions, 0
+	if in.Save != nil {
+		if err := in.Save(ctx, true); err != nil { // there may be something to clean up
+			return out, err
+		}
+	}
 	if err := d.Store.DropPrepared(ctx, b, in.RunID); err != nil { // of an attempt before; its vectors are kept by text
 		return out, err
 	}

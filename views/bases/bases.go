@@ -51,6 +51,8 @@ type FormPage struct {
 	Documents  int64
 	UsedBy     []string // names of flows whose live version names it
 	MayForce   bool     // delete although it is in use
+	// Rebuild identifies the rebuild that the settings need, and Estimate says what it costs; both are "" without one.
+	Rebuild, Estimate string
 }
 
 // action is where the form goes.
@@ -74,6 +76,8 @@ type BasePage struct {
 	BaseRow
 	Description string
 	Parts       bool // required
+	Exposed     bool // to assistants
+	ExposePart  string
 	MayEdit     bool
 	Flows       []FlowLink // that search it, in their drafts or live versions
 	States      []components.Tab
@@ -88,6 +92,14 @@ type BasePage struct {
 	Part        string // of an addition, as typed
 	Search      Search
 	Now         time.Time
+}
+
+// exposure says what assistants may search.
+func (b *BasePage) exposure() string {
+	if b.ExposePart == "" {
+		return "For assistants"
+	}
+	return "For assistants: " + b.ExposePart
 }
 
 func (b *BasePage) path(rest string) templ.SafeURL { return templ.SafeURL(Path(b.Slug) + rest) }
@@ -148,7 +160,7 @@ type Search struct {
 	Query, Mode, Part, Where, Expect string
 	Parts                            []components.Option // nil if all documents belong to the same part
 	Done                             bool
-	Hits                             []HitRow
+	Hits                             []components.Hit
 	Searched                         int
 	Took                             time.Duration
 	Error                            string
@@ -157,30 +169,6 @@ type Search struct {
 }
 
 var modes = []components.Option{{Value: "both", Label: "Both"}, {Value: "words", Label: "Words"}, {Value: "meaning", Label: "Meaning"}}
-
-// Span is a stretch of a text, marked or not.
-type Span struct {
-	Text   string
-	Marked bool
-}
-
-// HitRow is a passage that a search found.
-type HitRow struct {
-	Title, Headings, Part  string
-	Text                   []Span
-	RankWords, RankMeaning int
-	Meaning                string
-	Page                   int
-	Path, Link             string // of the document here, and where people can read it
-}
-
-// rank shows a rank, or a dash.
-func rank(n int) string {
-	if n == 0 {
-		return "–"
-	}
-	return components.Count(n)
-}
 
 // ExpectedRow says why a document was not found, or where.
 type ExpectedRow struct {
@@ -252,12 +240,4 @@ func (b *BasePage) nothing() string {
 // summary counts what a search found.
 func (s *Search) summary() string {
 	return components.Count(len(s.Hits)) + " of " + components.Quantity(s.Searched, "passage") + ", " + strconv.FormatInt(max(1, s.Took.Milliseconds()), 10) + " ms"
-}
-
-// pageOr is the text of the link to a passage.
-func pageOr(page int) string {
-	if page > 0 {
-		return "Page " + strconv.Itoa(page)
-	}
-	return "Open"
 }

@@ -48,9 +48,9 @@ func sampleBase() BasePage {
 // sampleSearch is a search with hits and explanations.
 func sampleSearch(s Search) Search {
 	s.Query, s.Where, s.Done, s.Searched, s.Took, s.More, s.Expect = "how long does a refund take", `metadata.lang == "en"`, true, 6480, 9*time.Millisecond, "/knowledge/help-center?q=refund&top=20", "re"
-	s.Hits = []HitRow{
-		{Title: "Refunds and returns", Headings: "When you get your money", Text: []Span{{"A ", false}, {"refund", true}, {" ", false}, {"takes", true}, {" up to five working days after we receive the parcel. Card payments can ", false}, {"take", true}, {" three days more.", false}}, RankWords: 1, RankMeaning: 2, Meaning: "0.71", Path: "/knowledge/help-center/documents/doc_2"},
-		{Title: "Refund policy", Headings: "Deadlines", Part: "eu", Text: []Span{{"You will see the credit no later than 14 days from the day you told us.", false}}, RankMeaning: 1, Meaning: "0.74", Page: 3, Link: "https://example.com/policy.pdf#page=3", Path: "/knowledge/help-center/documents/doc_1"},
+	s.Hits = []components.Hit{
+		{Title: "Refunds and returns", Headings: "When you get your money", Text: []components.Span{{Text: "A "}, {Text: "refund", Marked: true}, {Text: " "}, {Text: "takes", Marked: true}, {Text: " up to five working days after we receive the parcel. Card payments can "}, {Text: "take", Marked: true}, {Text: " three days more."}}, RankWords: 1, RankMeaning: 2, Meaning: "0.71", Path: "/knowledge/help-center/documents/doc_2"},
+		{Title: "Refund policy", Headings: "Deadlines", Part: "eu", Text: []components.Span{{Text: "You will see the credit no later than 14 days from the day you told us."}}, RankMeaning: 1, Meaning: "0.74", Page: 3, Link: "https://example.com/policy.pdf#page=3", Path: "/knowledge/help-center/documents/doc_1"},
 	}
 	s.Expected = []ExpectedRow{
 		{Title: "Refund policy 2026", Text: "Not indexed: Page 14 can’t be read.", Icon: "x", Bad: true, Action: "Open run", Path: "/runs/run_3"},
@@ -65,6 +65,7 @@ func baseSamples(theme layout.Theme) map[string]templ.Component {
 	base := sampleBase()
 	searched := base
 	searched.Search = sampleSearch(base.Search)
+	searched.Exposed, searched.ExposePart = true, "eu"
 	searched.Flows = []FlowLink{{"flow_1", "Support"}, {"flow_2", "Answer from our documents"}}
 	viewer := base
 	viewer.MayEdit, viewer.Active, viewer.Live = false, nil, false
@@ -84,7 +85,8 @@ func baseSamples(theme layout.Theme) map[string]templ.Component {
 	return map[string]templ.Component{
 		"list": List(p, list), "list-none": List(p, ListPage{MayEdit: true, Now: viewtest.Noon}), "base": Base(p, base), "base-search": Base(p, searched), "base-viewer": Base(p, viewer), "base-refused": Base(p, refused), "base-empty": Base(p, empty),
 		"update": Update(base), "new": Form(p, FormPage{Fresh: true, Fields: fields, Errors: components.Errors{}}),
-		"settings": Form(p, FormPage{Slug: "help-center", Name: "Help center", Fields: fields[2:], Errors: components.Errors{"": "The settings have a problem.", "sure": "Confirm that all documents are deleted."}, Documents: 214, UsedBy: []string{"Support", "Triage"}, MayForce: true}),
-		"document": Document(p, document),
+		"settings":         Form(p, FormPage{Slug: "help-center", Name: "Help center", Fields: fields[2:], Errors: components.Errors{"": "The settings have a problem.", "sure": "Confirm that all documents are deleted."}, Documents: 214, UsedBy: []string{"Support", "Triage"}, MayForce: true}),
+		"settings-rebuild": Form(p, FormPage{Slug: "help-center", Name: "Help center", Fields: fields[2:], Documents: 214, Rebuild: "openai/text-embedding-3-small 0", Estimate: "openai/text-embedding-3-small embeds 6,480 passages again, at most 2,300,000 tokens: $0.046 at most."}),
+		"document":         Document(p, document),
 	}
 }

@@ -1,10 +1,8 @@
-package library
+package knowledge
 
 import (
 	"context"
 	"slices"
-
-	"sluice/flow/knowledge"
 )
 
 // Why a search finds a document, or does not.
@@ -21,7 +19,7 @@ const (
 
 // Explanation says why a search finds a document, or does not.
 type Explanation struct {
-	Document knowledge.Document
+	Document Document
 	Reason   string
 	// Rank is the place of its first passage among the hits, counted from 1; 0 beyond MaxTop.
 	Rank int
@@ -31,11 +29,16 @@ type Explanation struct {
 	Minimum    float64
 }
 
-// Explain says why a search, which Search has performed, finds documents or does not.
-func (s *Knowledge) Explain(ctx context.Context, b *knowledge.Base, q *knowledge.Query, documents []knowledge.Document) ([]Explanation, error) {
+// Searcher searches bases.
+type Searcher interface {
+	SearchBase(ctx context.Context, b *Base, q *Query) (*Found, error)
+}
+
+// Explain says why a search, which was performed with q, finds documents or does not.
+func Explain(ctx context.Context, s Searcher, b *Base, q *Query, documents []Document) ([]Explanation, error) {
 	all := *q
-	all.Top, all.Around = knowledge.MaxTop, 0
-	best, err := s.Store.SearchBase(ctx, b, &all)
+	all.Top, all.Around = MaxTop, 0
+	best, err := s.SearchBase(ctx, b, &all)
 	if err != nil {
 		return nil, err
 	}
@@ -43,14 +46,14 @@ func (s *Knowledge) Explain(ctx context.Context, b *knowledge.Base, q *knowledge
 	for i := range documents {
 		e := &list[i]
 		e.Document = documents[i]
-		if e.Rank = 1 + slices.IndexFunc(best.Hits, func(h knowledge.Hit) bool { return h.Document.ID == documents[i].ID }); e.Rank > 0 {
+		if e.Rank = 1 + slices.IndexFunc(best.Hits, func(h Hit) bool { return h.Document.ID == documents[i].ID }); e.Rank > 0 {
 			e.Reason = ExplainFound
 			if e.Rank > q.Top {
 				e.Reason = ExplainNotRanked
 			}
 			continue
 		}
-		if err := s.explainMissing(ctx, b, q, e); err != nil {
+		if err := explainMissing(ctx, s, b, q, e); err != nil {
 			return nil, err
 		}
 	}
@@ -58,7 +61,7 @@ func (s *Knowledge) Explain(ctx context.Context, b *knowledge.Base, q *knowledge
 }
 
 // explainMissing says why a document is not among the first hits.
-func (s *Knowledge) explainMissing(ctx context.Context, b *knowledge.Base, q *knowledge.Query, e *Explanation) error {
+func explainMissing(ctx context.Context, s Searcher, b *Base, q *Query, e *Explanation) error {
 	d := &e.Document
 	if d.Passages == 0 {
 		e.Reason = ExplainUnread
@@ -80,13 +83,13 @@ func (s *Knowledge) explainMissing(ctx context.Context, b *knowledge.Base, q *kn
 	if q.Minimum != nil {
 		e.Minimum = *q.Minimum
 	}
-	found, err := s.Store.SearchBase(ctx, b, &one)
+	found, err := s.SearchBase(ctx, b, &one)
 	if err != nil {
 		return err
 	}
 	if len(found.Hits) == 0 {
 		e.Reason = ExplainNothing
-		if len(knowledge.Phrases(q.Text)) > 0 {
+		if len(Phrases(q.Text)) > 0 {
 			e.Reason = ExplainPhrase
 		}
 		return nil
