@@ -37,6 +37,7 @@ func (k *contract) knowledge() {
 	k.ask("all", "POST", base+"/rebuild/estimate", object{"model": "openai/text-embedding-3-small"})
 	k.ask("all", "POST", base+"/rebuild/estimate", object{"model": ""})
 	k.ask("all", "POST", wrong+"/rebuild/estimate", object{"model": "openai/m"})
+	k.ask("all", "POST", base+"/rebuild/estimate", []byte("x"), plain)
 	k.ask("all", "POST", base+"/rebuild", object{"model": "openai/text-embedding-3-small"})
 	k.ask("all", "POST", base+"/rebuild", []byte("x"), plain)
 	k.ask("all", "POST", wrong+"/rebuild", object{"model": "openai/m"})

@@ -54,7 +54,7 @@ func TestTraces_are_sampled_as_the_caller_decides(t *testing.T) {
 	client.succeed(id, object{"n": "3"}, "traceparent: "+header(3, "01"))
 	client.want(200, "POST", "/v1/chat/completions", object{"model": "call", "messages": []object{{"role": "user", "content": "Hello"}}}, "traceparent: "+header(4, "01"))
 	call := object{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": object{"name": "call", "arguments": object{"n": "5"}}}
-	if a := client.want(200, "POST", "/mcp", call, "Accept: application/json, text/event-stream", "traceparent: "+header(5, "01")); !strings.Contains(string(a.body), `\"reply\":\"ok\"`) {
+	if a := client.want(200, "POST", "/mcp", call, "Accept: application/json, text/event-stream", "traceparent: "+header(5, "01")); !strings.Contains(string(a.body), `"structuredContent":{"reply":"ok"}`) {
 		t.Errorf("the tool answered %s", a.body)
 	}
 	for _, n := range []int{3, 4, 5} {
@@ -110,8 +110,8 @@ func TestTraces_have_content_only_if_it_is_wanted(t *testing.T) {
 	t.Cleanup(model.Close)
 	document := documentOf("Canaries", []object{
 		input("n"), node("ask", "chat", object{"model": "fake/m", "prompt": "canary-prompt {{n}}", "system": "canary-system"}),
-		node("fail", "http_request", object{"url": echo.URL + "/fail/canary-path"}, object{"on_error": "continue"}),
-		node("fill", "template", object{"text": "canary-template"}), output("text"),
+		node("fail", "http_request", object{"url": echo.URL + "/fail/canary-path"}, object{"on_error": object{"continue": object{"body": ""}}}),
+		node("fill", "template", object{"template": "canary-template"}), output("text"),
 	}, "n.value > ask.n", "ask.text > out_text.value")
 	canaries := []string{"canary-input", "canary-prompt", "canary-system", "canary-answer", "canary-path", "canary-template", "canary-metadata"}
 	for _, content := range []string{"", "on"} {
