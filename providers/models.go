@@ -151,7 +151,7 @@ func Search(models []Model, query string) []Model {
 // states for all of them, or else by the numbers in their IDs. Families keep their order.
 func NewestFirst(models []Model) {
 	if !slices.ContainsFunc(models, func(m Model) bool { return m.Created == 0 }) {
-		slices.SortStableFunc(models, func(a, b Model) int { return cmp.Compare(b.Created, a.Created) })
+		sorting.By(models, func(a, b Model) int { return cmp.Compare(b.Created, a.Created) })
 		return
 	}
 	order, of := map[string]int{}, map[string]int{}
@@ -163,7 +163,7 @@ func NewestFirst(models []Model) {
 		}
 		of[m.ID], versions[m.ID] = order[name], version
 	}
-	slices.SortStableFunc(models, func(a, b Model) int {
+	sorting.By(models, func(a, b Model) int {
 		return cmp.Or(cmp.Compare(of[a.ID], of[b.ID]), slices.Compare(versions[b.ID], versions[a.ID]))
 	})
 }

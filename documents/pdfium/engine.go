@@ -1,25 +1,23 @@
 package pdfium
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 )
 
 // compressed is pdfium.wasm of the npm package @embedpdf/pdfium.
 //
-//go:embed pdfium.wasm.gz
+//go:embed pdfium.wasm.zst
 var compressed []byte
 
 // errAborted is returned if the module called abort, failed an assertion or accessed memory
@@ -124,11 +122,12 @@ func compile(ctx context.Context, wasm []byte, cacheDir string) (wazero.Runtime,
 
 // unpack returns the module that is embedded in the binary.
 func unpack() ([]byte, error) {
-	r, err := gzip.NewReader(bytes.NewReader(compressed))
+	r, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
 	if err != nil {
 		return nil, fmt.Errorf("unpack PDFium: %w", err)
 	}
-	wasm, err := io.ReadAll(r)
+	defer r.Close()
+	wasm, err := r.DecodeAll(compressed, nil)
 	if err != nil {
 		return nil, fmt.Errorf("unpack PDFium: %w", err)
 	}

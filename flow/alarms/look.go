@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // End is the end of a run.
@@ -85,7 +86,7 @@ func (c *Config) SlowRuns(ends []End) *Finding {
 		return nil
 	}
 	list := slices.Clone(ends)
-	slices.SortFunc(list, func(a, b End) int { return int(b.took() - a.took()) })
+	sorting.By(list, func(a, b End) int { return int(b.took() - a.took()) })
 	slowest := list[len(list)/20]
 	if slowest.took() <= c.over() {
 		return nil

@@ -310,7 +310,7 @@ func Parse(o *flow.Object, check func(source string, names ...string) error) (*F
 	}
 	cases, wrong := list.Parse(rest, func(v any) (Case, []flow.Problem) { return ParseCase(v, check) })
 	f.Cases = cases
-	slices.SortFunc(f.Cases, func(a, b Case) int { return strings.Compare(a.ID, b.ID) })
+	sorting.By(f.Cases, func(a, b Case) int { return strings.Compare(a.ID, b.ID) })
 	return f, append(problems, wrong...)
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/pattern"
+	"sluice/flow/sorting"
 )
 
 // State is how a case ended.
@@ -113,7 +114,7 @@ func Evaluate(ctx context.Context, f *File, c *Case, r *Result, tools Tools, jud
 	if !expectsEnd {
 		checks = append([]Check{{Kind: Status, Value: string(flow.RunSucceeded)}}, checks...)
 	}
-	slices.SortStableFunc(checks, func(a, b Check) int { return slices.Index(checkKinds, a.Kind) - slices.Index(checkKinds, b.Kind) })
+	sorting.By(checks, func(a, b Check) int { return slices.Index(checkKinds, a.Kind) - slices.Index(checkKinds, b.Kind) })
 	e := evaluation{ctx: ctx, c: c, r: r, tools: tools}
 	for i := range checks {
 		o := e.check(&checks[i])

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
 )
 
 // List describes files that hold a list of entries, each with a name of its own, such as the triggers of a flow.
@@ -26,7 +27,7 @@ func (l *List[E]) member() string { return l.Noun + "s" }
 // Write returns a file with the entries, sorted by name.
 func (l *List[E]) Write(list []E) *flow.Object {
 	list = slices.Clone(list)
-	slices.SortFunc(list, func(a, b E) int { return strings.Compare(l.Name(&a), l.Name(&b)) })
+	sorting.By(list, func(a, b E) int { return strings.Compare(l.Name(&a), l.Name(&b)) })
 	entries := make([]any, len(list))
 	for i := range list {
 		entries[i] = l.Object(&list[i])

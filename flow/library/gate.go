@@ -10,6 +10,7 @@ import (
 	"sluice/flow/callees"
 	"sluice/flow/cases"
 	"sluice/flow/document"
+	"sluice/flow/sorting"
 )
 
 // gatedTests is how many of the latest tests of a flow may be the report that a gate needs.
@@ -263,6 +264,6 @@ func casesAfter(ctx context.Context, l *Library, p *plan, files []*companionPlan
 	if !now.HasSettings() && !r.Prune {
 		now.Defaults, now.Gate = was.Defaults, was.Gate
 	}
-	slices.SortFunc(now.Cases, func(a, b cases.Case) int { return strings.Compare(a.ID, b.ID) })
+	sorting.By(now.Cases, func(a, b cases.Case) int { return strings.Compare(a.ID, b.ID) })
 	return &now, nil
 }

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"sluice/flow"
 	"sluice/flow/cases"
+	"sluice/flow/sorting"
 	"sluice/flow/value"
 )
 
@@ -294,7 +294,7 @@ func (s *Tests) backtest(ctx context.Context, f *flow.Flow, of *cases.File, r *F
 	if len(file.Cases) == 0 {
 		return nil, testInvalid("/cases/runs", "unknown", "no run that succeeded matches the filter and is saved")
 	}
-	slices.SortFunc(file.Cases, func(a, b cases.Case) int { return strings.Compare(a.ID, b.ID) })
+	sorting.By(file.Cases, func(a, b cases.Case) int { return strings.Compare(a.ID, b.ID) })
 	return file, nil
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/alarms"
+	"sluice/flow/sorting"
 	"sluice/flow/triggers"
 	"sluice/handlers/web"
 	view "sluice/views/automation"
@@ -118,7 +119,7 @@ func listAlarms(c *call) error {
 			page.Trouble = append(page.Trouble, view.TroubleRow{Title: list[i].Name, Text: "The last message of the alarm did not arrive.", Path: view.AlarmPath(list[i].Name)})
 		}
 	}
-	slices.SortStableFunc(page.Alarms, func(a, b view.AlarmRow) int {
+	sorting.By(page.Alarms, func(a, b view.AlarmRow) int {
 		return cmp.Compare(order(a.State), order(b.State))
 	})
 	trouble, err := c.triggerTrouble(names)

@@ -15,6 +15,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/hooks"
 	"sluice/flow/signature"
+	"sluice/flow/sorting"
 	"sluice/flow/triggers"
 	"sluice/handlers/web"
 	view "sluice/views/automation"
@@ -292,7 +293,7 @@ func requestRow(e *triggers.Event, content bool) (view.RequestRow, error) {
 	for name, value := range received.Headers {
 		r.Headers = append(r.Headers, view.Header{Name: strings.ToLower(name), Value: value})
 	}
-	slices.SortFunc(r.Headers, func(a, b view.Header) int { return strings.Compare(a.Name, b.Name) })
+	sorting.By(r.Headers, func(a, b view.Header) int { return strings.Compare(a.Name, b.Name) })
 	if v, err := flow.DecodeJSON([]byte(received.Body)); err == nil {
 		body, _ := flow.AsObject(v)
 		for _, member := range []string{"type", "event", "action"} {

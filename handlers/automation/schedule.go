@@ -15,6 +15,7 @@ import (
 	"sluice/flow/contract"
 	"sluice/flow/document"
 	"sluice/flow/schedule"
+	"sluice/flow/sorting"
 	"sluice/flow/triggers"
 	"sluice/flow/wording"
 	view "sluice/views/automation"
@@ -104,7 +105,7 @@ func (e *scheduleEditor) zones(chosen string) []components.Option {
 		}
 		list = append(list, components.Option{Value: name, Label: label})
 	}
-	slices.SortStableFunc(list[1:], func(a, b components.Option) int { return strings.Compare(a.Label, b.Label) })
+	sorting.By(list[1:], func(a, b components.Option) int { return strings.Compare(a.Label, b.Label) })
 	return list
 }
 

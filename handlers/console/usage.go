@@ -144,7 +144,7 @@ func (c *call) budgets(page *consoleview.UsagePage) error {
 	}
 	page.Budgets = budgetRows(budgets)
 	if n := len(page.Budgets); n > shownBudgets {
-		slices.SortStableFunc(page.Budgets, func(a, b consoleview.UsageBudget) int {
+		sorting.By(page.Budgets, func(a, b consoleview.UsageBudget) int {
 			return cmp.Compare(float64(b.Used)/float64(max(1, b.Allowed)), float64(a.Used)/float64(max(1, a.Allowed)))
 		})
 		page.Budgets, page.MoreBudgets = page.Budgets[:shownBudgets], n-shownBudgets

@@ -7,6 +7,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/document"
+	"sluice/flow/sorting"
 	"sluice/handlers/web"
 	consoleview "sluice/views/console"
 	editorview "sluice/views/editor"
@@ -116,7 +117,7 @@ func (s *runStream) writeAgents() {
 		}
 	}
 	if len(list) > 0 {
-		slices.SortFunc(list, func(a, b agentEvent) int { return strings.Compare(a.Node, b.Node) })
+		sorting.By(list, func(a, b agentEvent) int { return strings.Compare(a.Node, b.Node) })
 		s.out.Add("", "agents", list)
 	}
 }

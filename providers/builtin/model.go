@@ -44,7 +44,7 @@ type Model struct {
 	workspaces sync.Pool
 }
 
-// New returns a model that reads its weights when it is first used, in a few milliseconds.
+// New returns a model that reads its weights when it is first used, in some 30 milliseconds.
 func New() *Model { return &Model{} }
 
 // ready loads the model once. An error here means a broken build: the weights are part of the binary.
@@ -52,7 +52,10 @@ func (m *Model) ready() (*encoder, error) {
 	m.load.Do(func() {
 		m.slots = sandbox.NewQueue(runtime.GOMAXPROCS(0))
 		m.workspaces.New = func() any { return newWorkspace() }
-		m.encoder, m.err = newEncoder(modelFile)
+		var file []byte
+		if file, m.err = unpackModel(); m.err == nil {
+			m.encoder, m.err = newEncoder(file)
+		}
 	})
 	return m.encoder, m.err
 }

@@ -4,13 +4,28 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+
+	"github.com/klauspost/compress/zstd"
 )
 
-// modelFile is used in place: the int8 matrices are slices of the memory-mapped binary, so a process that never uses the
-// model never loads these pages.
+// packedModel is unpacked when the model is first used, so a process that never uses it never loads these pages.
 //
-//go:embed model/use-lite.bin
-var modelFile []byte
+//go:embed model/use-lite.bin.zst
+var packedModel []byte
+
+// unpackModel returns the file of the model. The matrices are slices of it.
+func unpackModel() ([]byte, error) {
+	r, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		return nil, fmt.Errorf("unpack the model: %w", err)
+	}
+	defer r.Close()
+	file, err := r.DecodeAll(packedModel, nil)
+	if err != nil {
+		return nil, fmt.Errorf("unpack the model: %w", err)
+	}
+	return file, nil
+}
 
 //go:embed model/NOTICE
 var notice string

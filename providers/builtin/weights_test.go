@@ -9,8 +9,19 @@ import (
 	"testing"
 )
 
+// unpacked returns the file of the model.
+func unpacked(t *testing.T) []byte {
+	t.Helper()
+	file, err := unpackModel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
 func TestNewEncoderRefusesBrokenFiles(t *testing.T) {
 	t.Parallel()
+	modelFile := unpacked(t)
 	vocabularyEnd := bytes.Index(modelFile, []byte("\x09embedding")) - 4
 	renamed := bytes.Replace(modelFile, []byte("\x0boutput.bias"), []byte("\x0boutput.bios"), 1)
 	for name, file := range map[string][]byte{
@@ -44,7 +55,7 @@ func TestModelFileIsTheDocumentedOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sum := sha256.Sum256(modelFile)
+	sum := sha256.Sum256(unpacked(t))
 	if !strings.Contains(string(readme), hex.EncodeToString(sum[:])) {
 		t.Errorf("model/README.md does not state the sum %x", sum)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/cases"
+	"sluice/flow/sorting"
 	"sluice/flow/textdiff"
 	"sluice/flow/wording"
 )
@@ -54,7 +55,7 @@ func (r *Report) details() (list []detail) {
 		}
 		return slices.Index([]cases.State{cases.Failed, cases.Stale, cases.Errored}, d.result.State)
 	}
-	slices.SortStableFunc(list, func(a, b detail) int { return rank(a) - rank(b) })
+	sorting.By(list, func(a, b detail) int { return rank(a) - rank(b) })
 	return list[:min(len(list), maxDetails)]
 }
 
@@ -182,7 +183,7 @@ func (r *Report) writeTable(b *strings.Builder, most int) {
 		}
 		return 1
 	}
-	slices.SortStableFunc(rows, func(x, y cases.CaseReport) int { return passes(&x) - passes(&y) })
+	sorting.By(rows, func(x, y cases.CaseReport) int { return passes(&x) - passes(&y) })
 	for i := range rows {
 		var row strings.Builder
 		fmt.Fprintf(&row, "| %s |", plain(rows[i].ID))
