@@ -185,7 +185,7 @@ func TestBase_rebuilds_with_another_model(t *testing.T) {
 	e.b.Get(settings).Has("Another model embeds all documents again")
 	e.b.Post(settings, url.Values{"name": {"Help"}, "model": {"lab/embedder"}, "dimensions": {"2000"}}).Is(http.StatusUnprocessableEntity)
 	asked := url.Values{"name": {"Help"}, "description": {"Answers"}, "model": {"lab/embedder"}}
-	e.b.Post(settings, asked).Is(http.StatusOK).Has("lab/embedder embeds", "Its price is unknown.", "Save and rebuild", `name="rebuild" value="lab/embedder 0"`)
+	e.b.Post(settings, asked).Is(http.StatusOK).Has("lab/embedder embeds", "The price of the model is unknown.", "Save and rebuild", `name="rebuild" value="lab/embedder 0"`)
 	if b := e.base(); b.Settings.Model != "" || b.Name == "Help" {
 		t.Errorf("before it is confirmed, %+v is stored", b)
 	}

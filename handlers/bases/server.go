@@ -301,7 +301,7 @@ func (c *call) settingsPage(status int, b, typed *knowledge.Base, wrong componen
 	}
 	page := &view.FormPage{Slug: b.Slug, Name: b.Name, Fields: c.formFields(typed, false, wrong), Errors: wrong, Documents: b.Documents, UsedBy: names, MayForce: c.isOwner()}
 	if page.Rebuild = rebuildKey(b, &typed.Settings); page.Rebuild != "" && len(wrong) == 0 {
-		if page.Estimate, err = c.estimate(b, &typed.Settings); err != nil {
+		if page.Cost, page.Estimate, err = c.estimate(b, &typed.Settings); err != nil {
 			return err
 		}
 	}
@@ -316,17 +316,17 @@ func rebuildKey(b *knowledge.Base, to *knowledge.Settings) string {
 	return fmt.Sprintf("%s %d", to.Model, to.Dimensions)
 }
 
-// estimate says what a rebuild costs, or "" if it is free.
-func (c *call) estimate(b *knowledge.Base, to *knowledge.Settings) (string, error) {
+// estimate says what a rebuild costs and does. Both are "" if it is free.
+func (c *call) estimate(b *knowledge.Base, to *knowledge.Settings) (cost, text string, err error) {
 	e, err := c.s.knowledge.EstimateRebuild(c.Ctx(), b, to)
 	if err != nil || e.Priced && e.USD == 0 {
-		return "", err
+		return "", "", err
 	}
-	text := fmt.Sprintf("%s embeds %s again, at most %s tokens", to.Model, components.Quantity(int(e.Passages), "passage"), components.Count(int(e.Tokens)))
-	if !e.Priced {
-		return text + ". Its price is unknown.", nil
+	cost = "The price of the model is unknown."
+	if e.Priced {
+		cost = "Rebuilding costs " + components.Money(e.USD.Micros()) + " at most."
 	}
-	return fmt.Sprintf("%s: %s at most.", text, components.Money(e.USD.Micros())), nil
+	return cost, fmt.Sprintf("%s embeds %s again: up to %s tokens.", to.Model, components.Quantity(int(e.Passages), "passage"), components.Count(int(e.Tokens))), nil
 }
 
 // changeSettings is POST settings. Another model for a base with documents starts a rebuild.
@@ -340,7 +340,7 @@ func changeSettings(c *call, b *knowledge.Base) error {
 		key, to, now := rebuildKey(b, &changed.Settings), changed.Settings, changed
 		rebuilds := key != ""
 		if rebuilds && c.FormValue("rebuild") != key {
-			if cost, err := c.estimate(b, &to); err != nil || cost != "" { // to be confirmed first
+			if cost, _, err := c.estimate(b, &to); err != nil || cost != "" { // to be confirmed first
 				if err != nil {
 					return err
 				}

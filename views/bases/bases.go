@@ -51,8 +51,8 @@ type FormPage struct {
 	Documents  int64
 	UsedBy     []string // names of flows whose live version names it
 	MayForce   bool     // delete although it is in use
-	// Rebuild identifies the rebuild that the settings need, and Estimate says what it costs; both are "" without one.
-	Rebuild, Estimate string
+	// Rebuild identifies the rebuild that the settings need, Cost says what it costs, and Estimate what it does; all are "" without one.
+	Rebuild, Cost, Estimate string
 }
 
 // action is where the form goes.

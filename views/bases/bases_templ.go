@@ -374,8 +374,8 @@ func Form(p layout.Page, f FormPage) templ.Component {
 					}
 				}
 			}
-			if f.Estimate != "" {
-				templ_7745c5c3_Err = components.Note(components.ToneWait, f.Estimate, "").Render(ctx, templ_7745c5c3_Buffer)
+			if f.Cost != "" {
+				templ_7745c5c3_Err = components.Note(components.ToneWait, f.Cost, f.Estimate).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -406,7 +406,7 @@ func Form(p layout.Page, f FormPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-			} else if f.Estimate != "" {
+			} else if f.Cost != "" {
 				templ_7745c5c3_Err = components.Press(components.Button{Label: "Save and rebuild", Look: components.LookPrimary}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

@@ -86,7 +86,7 @@ func baseSamples(theme layout.Theme) map[string]templ.Component {
 		"list": List(p, list), "list-none": List(p, ListPage{MayEdit: true, Now: viewtest.Noon}), "base": Base(p, base), "base-search": Base(p, searched), "base-viewer": Base(p, viewer), "base-refused": Base(p, refused), "base-empty": Base(p, empty),
 		"update": Update(base), "new": Form(p, FormPage{Fresh: true, Fields: fields, Errors: components.Errors{}}),
 		"settings":         Form(p, FormPage{Slug: "help-center", Name: "Help center", Fields: fields[2:], Errors: components.Errors{"": "The settings have a problem.", "sure": "Confirm that all documents are deleted."}, Documents: 214, UsedBy: []string{"Support", "Triage"}, MayForce: true}),
-		"settings-rebuild": Form(p, FormPage{Slug: "help-center", Name: "Help center", Fields: fields[2:], Documents: 214, Rebuild: "openai/text-embedding-3-small 0", Estimate: "openai/text-embedding-3-small embeds 6,480 passages again, at most 2,300,000 tokens: $0.046 at most."}),
+		"settings-rebuild": Form(p, FormPage{Slug: "help-center", Name: "Help center", Fields: fields[2:], Documents: 214, Rebuild: "openai/text-embedding-3-small 0", Cost: "Rebuilding costs $0.046 at most.", Estimate: "openai/text-embedding-3-small embeds 6,480 passages again: up to 2,300,000 tokens."}),
 		"document":         Document(p, document),
 	}
 }

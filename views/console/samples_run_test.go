@@ -19,7 +19,7 @@ func runSamples(theme layout.Theme) map[string]templ.Component {
 	seen.MayRun = false
 	gone.Erased, gone.Step, gone.Inputs, gone.Fall = "It was kept for 30 days.", nil, nil, Waterfall{}
 	return map[string]templ.Component{
-		"run-map": Run(p, sampleMapRun(run)), "run": Run(p, run), "run-live": Run(p, live), "run-viewer": Run(p, seen), "run-erased": Run(p, gone), "run-done": Run(p, sampleDoneRun(run)),
+		"run-map": Run(p, sampleMapRun(run)), "run": Run(p, run), "run-live": Run(p, live), "run-viewer": Run(p, seen), "run-erased": Run(p, gone), "run-done": Run(p.WithSheet("knowledge.css"), sampleDoneRun(run)),
 	}
 }
 
@@ -63,13 +63,17 @@ func sampleDoneRun(r RunPage) RunPage {
 	r.Outputs = []components.OutputView{
 		{ValueView: components.ValueView{Name: "team", Value: "billing"}, From: "Which team?", Scores: []components.LabelScore{{Label: "billing", Score: 0.91}, {Label: "account", Score: 0.05}}},
 		{ValueView: components.ValueView{Name: "reply", Value: "Hello **Sam**"}, Rendered: "<p>Hello <strong>Sam</strong></p>"},
+		{ValueView: components.ValueView{Name: "hits", Value: []any{}}, Hits: []components.Hit{
+			{Title: "Refunds and returns of customers of the European Union, second edition", Headings: "When you get your money › Card payments and their very long names", Text: []components.Span{{Text: "A "}, {Text: "refund", Marked: true}, {Text: " takes up to five working days after we receive the parcel."}}, RankWords: 1, RankMeaning: 2, Meaning: "0.71", Path: "/knowledge/help-center/documents/doc_2?after=3"},
+			{Title: "Refund policy", Text: []components.Span{{Text: "No later than 14 days."}}, RankMeaning: 1, Meaning: "0.74", Page: 3},
+		}},
 	}
 	r.Fall.States = map[string]int{"succeeded": 8, "skipped": 1}
 	s := *r.Step
 	next := sampleLink("reply")
 	s.State, s.Error, s.Tab, s.Tries, s.Outputs, s.Next = "succeeded", nil, "output", nil, r.Outputs[1:], &next
 	s.UsedBy, s.Kept, s.EditPath = []StepRef{{Label: "Reply", Icon: "log-out", Group: "api", Link: next}}, 6, "/flows/flow_1/node/write"
-	r.Step = &s
+	r.Step, r.Outputs = &s, r.Outputs[:2]
 	return r
 }
 
