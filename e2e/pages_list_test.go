@@ -31,6 +31,8 @@ type seeded struct {
 	batched          string // ID of a batch that has ended; see batch
 	planned, hooked  string // paths of a schedule and of a webhook with a rejected request; see triggers
 	kb               string // path of a knowledge base; see knowledge
+	document         string // path of a document of it, with a long name
+	searched         string // path of the run of a search
 }
 
 // seed creates runs that succeed and runs that fail.
@@ -135,6 +137,7 @@ func (s *seeded) open() []place {
 
 func (s *seeded) private() []place {
 	schedule, hook := s.triggers()
+	base := s.knowledge()
 	return []place{
 		{"schedule", schedule}, {"backfill", schedule + "/backfill?from=2026-11-02&until=2026-11-06"}, {"hook", hook},
 		{"alarms", "/alarms"}, {"alarm", "/alarms/many-fail"}, {"alarm-new", "/alarms/new/slow?flow=" + s.flow},
@@ -146,7 +149,7 @@ func (s *seeded) private() []place {
 		{"run-input", "/runs/" + s.run + "?step=team&tab=input"}, {"run-log", "/runs/" + s.run + "?step=team&tab=log"}, {"run-attempts", "/runs/" + s.failed + "?step=ask&tab=attempts"}, {"approvals", "/approvals"},
 		{"triggers", "/triggers"}, {"flow-triggers", "/flows/" + s.flow + "/triggers"}, {"schedule-new", "/flows/" + s.flow + "/triggers/schedule"}, {"hook-new", "/flows/" + s.flow + "/triggers/webhook"}, {"flow-limits", "/flows/" + s.flow + "/limits"},
 		{"batches", "/flows/" + s.flow + "/batches"}, {"batch", s.batch()},
-		{"knowledge", "/knowledge"}, {"knowledge-new", "/knowledge/+new"}, {"base", s.knowledge() + "?q=refund&expect=refund"}, {"base-settings", s.knowledge() + "/settings"},
+		{"knowledge", "/knowledge"}, {"knowledge-new", "/knowledge/+new"}, {"base", base + "?q=refund&expect=refund"}, {"base-settings", base + "/settings"}, {"base-document", s.document}, {"run-search", s.searched},
 		{"keys", "/keys"}, {"key-new", "/keys/new"}, {"key", "/keys/" + s.keyID()}, {"flow-keys", "/flows/" + s.flow + "/keys"}, {"credentials", "/credentials"}, {"credential-choose", "/credentials?add="}, {"credential-new", "/credentials?add=openai"}, {"models", "/models"}, {"models-speech", "/models?category=text-to-speech"}, {"model", "/models/black-forest-labs/flux-schnell"},
 		{"deliveries", "/deliveries"}, {"delivery", "/deliveries/" + s.delivery}, {"endpoints", "/deliveries/endpoints"}, {"deliveries-again", "/deliveries/again"}, {"webhooks", "/flows/" + s.flow + "/webhooks"},
 		{"workspace", "/settings/workspace"}, {"members", "/settings/members"}, {"sessions", "/settings/sessions"}, {"two-step", "/settings/two-step"}, {"audit", "/settings/audit"}, {"password", "/password"},
@@ -164,7 +167,17 @@ func (s *seeded) knowledge() string {
 			s.t.Fatal(err)
 		}
 		s.must("knowledge", "create", "help-center")
-		s.must("knowledge", "add", "help-center", path)
+		long := filepath.Join(s.t.TempDir(), "refunds-and-returns-of-customers-of-the-european-union-"+strings.Repeat("x", 120)+".md")
+		if err := os.WriteFile(long, []byte("# "+strings.Repeat("Refunds and returns of customers of the European Union ", 4)+"\n\nA refund in the EU takes fourteen days.\n"), 0o600); err != nil {
+			s.t.Fatal(err)
+		}
+		s.must("knowledge", "add", "help-center", path, long)
+		c := s.client(s.key)
+		for _, d := range c.want(http.StatusOK, http.MethodGet, "/v1/knowledge/help-center/documents", nil).object(s.t)["documents"].([]any) {
+			s.document = s.kb + "/documents/" + fmt.Sprint(d.(object)["id"])
+		}
+		id := s.publish(documentOf("Search", []object{input("q"), node("search", "knowledge_search", object{"knowledge": "help-center"}), output("context")}, "q.value > search.query", "search.context > out_context.value"))
+		s.searched = "/runs/" + s.start(c, id, object{"q": "How long does a refund take?"}) + "?step=search"
 	}
 	return s.kb
 }
