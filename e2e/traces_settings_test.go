@@ -188,7 +188,7 @@ func TestTraces_cost_nothing_while_the_collector_is_down(t *testing.T) {
 	}
 }
 
-// TestTraces_with_wrong_settings_are_refused_at_the_start: systemd must not restart the server for ever, so the exit code is 2.
+// TestTraces_with_wrong_settings_are_refused_at_the_start: systemd must not restart the server forever, so the exit code is 2.
 func TestTraces_with_wrong_settings_are_refused_at_the_start(t *testing.T) {
 	t.Parallel()
 	for _, wrong := range []string{
