@@ -65,11 +65,17 @@ func write(config string) {
 			for i := range 1 + rand.IntN(5) {
 				text := fmt.Sprintf("Passage %d of %s in version %s.", i, source, version)
 				p.Passages, p.Vectors, p.Hashes = append(p.Passages, knowledge.Passage{Text: text}), append(p.Vectors, vectorOf(text)), append(p.Hashes, flow.Hash([]byte(text)))
-				if err := s.SaveEmbeddings(ctx, m, map[string][]float32{p.Hashes[i]: p.Vectors[i]}); err != nil {
-					fail(err)
+				if err == nil {
+					err = s.SaveEmbeddings(ctx, m, map[string][]float32{p.Hashes[i]: p.Vectors[i]})
 				}
 			}
-			_, err = s.PutBaseDocument(ctx, p)
+			if err == nil {
+				_, err = s.PutBaseDocument(ctx, p)
+			}
+		}
+		if flow.IsBusy(err) { // the machine is; steps of runs repeat this
+			err = nil
+			continue
 		}
 		if err != nil {
 			fail(err)
