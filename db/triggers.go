@@ -173,12 +173,29 @@ func (s *Triggers) ListEventsOfFlow(ctx context.Context, ws flow.WorkspaceID, fl
 	return dbconn.ConvertRows(rows, err, eventOf, "list events")
 }
 
-// EndedRunsOfTrigger returns the states and durations of runs that a trigger has started since a time and that have ended, newest
+// TestsOfEvents returns the tests that some events of a flow started, newest first, by run.
+func (s *Triggers) TestsOfEvents(ctx context.Context, list []triggers.Event) (map[flow.RunID]string, error) {
+	tests := map[flow.RunID]string{}
+	if len(list) == 0 {
+		return tests, nil
+	}
+	newest, oldest := &list[0], &list[len(list)-1]
+	rows, err := s.DB.Reads.ListTestsOfEvents(ctx, gen.ListTestsOfEventsParams{FlowID: newest.FlowID, WorkspaceID: newest.WorkspaceID, Oldest: oldest.Position, Newest: newest.Position})
+	if err != nil {
+		return nil, fmt.Errorf("list the tests of events: %w", err)
+	}
+	for _, r := range rows {
+		tests[r.RunID] = r.ID
+	}
+	return tests, nil
+}
+
+// EndedRunsOfTrigger returns the IDs, states and durations of runs that a trigger has started since a time and that have ended, newest
 // first. Of each run it returns nothing else.
 func (s *Triggers) EndedRunsOfTrigger(ctx context.Context, id string, since time.Time, limit int) ([]flow.Run, error) {
 	rows, err := s.DB.Reads.ListEndedRunsOfTrigger(ctx, gen.ListEndedRunsOfTriggerParams{TriggerID: id, Since: dbconn.Micros(since), MaxRows: int32(limit)})
 	return dbconn.ConvertRows(rows, err, func(r gen.ListEndedRunsOfTriggerRow) flow.Run {
-		return flow.Run{State: flow.RunState(r.State), StartedAt: dbconn.TimeOf(r.StartedAt), EndedAt: dbconn.TimeOf(r.EndedAt)}
+		return flow.Run{ID: r.ID, State: flow.RunState(r.State), StartedAt: dbconn.TimeOf(r.StartedAt), EndedAt: dbconn.TimeOf(r.EndedAt)}
 	}, "list the runs of a trigger")
 }
 

@@ -19,7 +19,7 @@ func TestMCPAuthoring(t *testing.T) {
 		names = append(names, tool.Name)
 	}
 	slices.Sort(names)
-	if want := "add_document create_flow diff_flow edit_flow get_document list_cases list_flows list_kinds list_knowledge list_steps list_triggers preview_schedule publish_flow read_batch read_report read_run run_flow run_tests save_case search_knowledge set_trigger set_webhook start_batch validate_flow"; strings.Join(names, " ") != want {
+	if want := "add_document create_flow diff_flow edit_flow get_document label_cases list_cases list_flows list_kinds list_knowledge list_steps list_triggers preview_schedule publish_flow read_batch read_report read_run run_flow run_tests save_case save_event_as_case search_knowledge set_trigger set_webhook start_batch validate_flow"; strings.Join(names, " ") != want {
 		t.Errorf("tools %v", names)
 	}
 	ok := func(tool string, given object) object {
@@ -96,6 +96,8 @@ func TestMCPAuthoring(t *testing.T) {
 
 	refused("save_case", object{"flow": ref, "id": "ada", "case": object{"inputz": object{}}}, "case_invalid", "inputs")
 	ok("save_case", object{"flow": ref, "id": "ada", "case": object{"inputs": object{"name": "Ada"}, "checks": []object{{"output": "text", "equals": "Good day Ada!"}}}})
+	ok("label_cases", object{"flow": ref, "csv": "case,text\nada,Good day Ada!\n"})
+	refused("save_event_as_case", object{"flow": ref, "hook": "nothing", "event": "e"}, "not_found", "")
 	if list := ok("list_cases", object{"flow": ref}); !strings.Contains(quotedJSON(list), `"ada"`) {
 		t.Errorf("cases %v", list)
 	}

@@ -24,6 +24,9 @@ const FeatureKnowledge Feature = "knowledge"
 // FeatureTests is that runs belong to tests of flows, whose steps must not call services.
 const FeatureTests Feature = "tests"
 
+// FeatureTestSchedules is that schedules start tests, and alarms tell about them.
+const FeatureTestSchedules Feature = "test-schedules"
+
 // Features lists what this program understands. Each instance stores it with its
 // heartbeat. Names have no spaces.
-var Features = []Feature{FeatureURLEndpoints, FeatureTriggers, FeatureRunBudgets, FeatureContinue, FeatureKnowledge, FeatureTests}
+var Features = []Feature{FeatureURLEndpoints, FeatureTriggers, FeatureRunBudgets, FeatureContinue, FeatureKnowledge, FeatureTests, FeatureTestSchedules}

@@ -164,3 +164,48 @@ func entropy(s string) (bits float64) {
 	}
 	return bits
 }
+
+// WithoutSecrets replaces the texts under names of secrets, such as Set-Cookie and Authorization, by Redacted. It calls
+// removed with each.
+func WithoutSecrets(v any, removed func(text string)) any {
+	member := func(name string, item any) any {
+		if text, isText := item.(string); isText && text != "" && IsSecretMember(name, item) {
+			removed(text)
+			return Redacted
+		}
+		if list, isList := item.([]any); isList && IsSecretName(name) {
+			texts := 0
+			for _, entry := range list {
+				if text, isText := entry.(string); isText {
+					removed(text)
+					texts++
+				}
+			}
+			if texts > 0 {
+				return []any{Redacted}
+			}
+		}
+		return WithoutSecrets(item, removed)
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		m := make(map[string]any, len(v))
+		for name, item := range v {
+			m[name] = member(name, item)
+		}
+		return m
+	case *Object:
+		if v == nil {
+			return v
+		}
+		o, _ := v.Replace(func(name string, item any) (any, error) { return member(name, item), nil })
+		return o
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			list[i] = WithoutSecrets(v[i], removed)
+		}
+		return list
+	}
+	return v
+}

@@ -12,6 +12,7 @@ import (
 	"sluice/e2e/need"
 	"sluice/flow"
 	"sluice/flow/library"
+	"sluice/flow/triggers"
 	"sluice/handlers/api"
 	"sluice/handlers/webtest"
 )
@@ -286,6 +287,8 @@ var writes = map[string]struct{ path, body string }{
 	"POST /v1/flow/:flow_id/triggers/:trigger/now":       {"/v1/flow/TELLING/triggers/daily/now", ""},
 	"DELETE /v1/flow/:flow_id/triggers/:trigger":         {"/v1/flow/TELLING/triggers/daily", ""},
 	"PUT /v1/flow/:flow_id/cases/:case":                  {"/v1/flow/FLOW/cases/one", `{"inputs": {"who": "Ada"}}`},
+	"POST /v1/flow/:flow_id/cases/from-event":            {"/v1/flow/TELLING/cases/from-event", `{"hook": "github", "event": "captured"}`},
+	"POST /v1/flow/:flow_id/cases/labels":                {"/v1/flow/FLOW/cases/labels", `{"csv": "case,greeting\none,Hello\n"}`},
 	"POST /v1/flow/:flow_id/cases/from-runs":             {"/v1/flow/FLOW/cases/from-runs", `{"filter": {"status": ["succeeded"]}}`},
 	"DELETE /v1/flow/:flow_id/cases/:case":               {"/v1/flow/FLOW/cases/one", ""},
 	"POST /v1/flow/:flow_id/recordings":                  {"/v1/flow/FLOW/recordings", `{"recordings": [{"schema": "sluice.recording/v1", "node": "x", "node_hash": "0000000000000000", "input_hash": "0000000000000000", "outputs": {}}]}`},
@@ -356,6 +359,14 @@ func TestAPIWrites_are_audited(t *testing.T) {
 	fill := strings.NewReplacer("FLOW", id, "RUN", string(run.ID), "WAITING", waiting, "OPEN", string(open), "ASKING", asking, "ASKED", string(asked), "DELIVERY", delivery, "TELLING", telling, "KEY", other.key.ID, "OWN", p.key.ID, "FILE", file.ID)
 	if status, raw := sendWrite(p, http.MethodPut, "/v1/flow/"+telling+"/hooks/github", `{"verify": {"scheme": "none"}}`); status != http.StatusOK {
 		t.Fatalf("%d %s", status, raw)
+	}
+	hook, err := h.Store.FindTrigger(t.Context(), flow.DefaultWorkspace, flow.FlowID(telling), "github")
+	if err != nil {
+		t.Fatal(err)
+	}
+	captured := &triggers.Event{TriggerID: hook.ID, Key: "captured", WorkspaceID: hook.WorkspaceID, FlowID: hook.FlowID, State: triggers.Rejected, Code: flow.CodeInputInvalid, Request: `{"method": "POST", "headers": {"content-type": "application/json"}, "body": "{}", "size": 2}`}
+	if err := h.Store.SaveHookEvent(t.Context(), captured); err != nil {
+		t.Fatal(err)
 	}
 	helpBase(h)
 	table := keyRoutes(h)

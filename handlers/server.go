@@ -162,7 +162,7 @@ func New(cfg Config) *Server {
 	s.MCP = mcp.New(s.API)
 	openai.New(s.API)
 	admin.New(s.API, admin.Config{
-		Store: cfg.Store, IDs: s.Site.IDs, Mails: cfg.Mail != nil, Providers: cfg.Providers, Catalog: cfg.Catalog, Prices: cfg.Prices, PriceList: cfg.PriceList, Schema: cfg.FlowSchema, Compile: cfg.Compile, Evaluate: cfg.Evaluate, Embed: cfg.Embed, Filter: cfg.Filter, Past: cfg.Past,
+		Store: cfg.Store, IDs: s.Site.IDs, Mails: cfg.Mail != nil, Providers: cfg.Providers, Catalog: cfg.Catalog, Prices: cfg.Prices, PriceList: cfg.PriceList, Schema: cfg.FlowSchema, Compile: cfg.Compile, Evaluate: cfg.Evaluate, Scope: cfg.Scope, Embed: cfg.Embed, Filter: cfg.Filter, Past: cfg.Past,
 	})
 	s.Docs = docs.New(s.Site, s.API.ServeAs)
 	s.Console = console.New(s.Site, console.Config{

@@ -6,12 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"sluice/flow"
 	"sluice/flow/alarms"
+	"sluice/flow/triggers"
 )
 
 const (
@@ -40,6 +42,7 @@ type alarmStore interface {
 	TakeAlarmMessage(ctx context.Context, m *alarms.Sent, until time.Time) error
 	FinishAlarmMessage(ctx context.Context, m *alarms.Sent) error
 
+	ListTriggers(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID) ([]triggers.Trigger, error)
 	ListFlowHeads(ctx context.Context, ws flow.WorkspaceID) ([]flow.Flow, error)
 	RunEnds(ctx context.Context, flowID flow.FlowID, since time.Time, limit int) ([]alarms.End, error)
 	LastSuccess(ctx context.Context, flowID flow.FlowID, since time.Time) (time.Time, error)
@@ -186,6 +189,10 @@ func (r *alarmWatcher) find(ctx context.Context, a *alarms.Alarm, flows []flow.F
 // findInFlow is find for one flow.
 func (r *alarmWatcher) findInFlow(ctx context.Context, a *alarms.Alarm, flowID flow.FlowID, now time.Time) (*alarms.Finding, error) {
 	c, since := &a.Config, a.Since(now)
+	if c.Kind == alarms.FailedTest {
+		list, err := r.failedTests(ctx, a, flowID)
+		return c.FailedTests(list), err
+	}
 	if c.Kind == alarms.Skipped {
 		list, err := r.store.Troubles(ctx, flowID, since, alarms.RecentRuns)
 		return c.Troubles(list), err
@@ -208,6 +215,31 @@ func (r *alarmWatcher) findInFlow(ctx context.Context, a *alarms.Alarm, flowID f
 		return c.FailedShare(ends), nil
 	}
 	return c.FailedInRow(ends, a.CountedTo), nil
+}
+
+// testsSeen is how many ended runs of a schedule are read to find its latest test that was not canceled.
+const testsSeen = 20
+
+// failedTests returns the schedules of a flow whose latest test did not pass. One that was canceled says nothing.
+func (r *alarmWatcher) failedTests(ctx context.Context, a *alarms.Alarm, flowID flow.FlowID) (list []alarms.TestEnd, err error) {
+	all, err := r.store.ListTriggers(ctx, a.WorkspaceID, flowID)
+	for i := range all {
+		t := &all[i]
+		if err != nil || t.Config.Test == nil {
+			continue
+		}
+		var runs []flow.Run
+		runs, err = r.store.EndedRunsOfTrigger(ctx, t.ID, a.WatchedFrom, testsSeen)
+		at := slices.IndexFunc(runs, func(run flow.Run) bool { return run.State != flow.RunCanceled })
+		if err != nil || at < 0 {
+			continue
+		}
+		var o testOutcome
+		if o, err = r.tests.outcome(ctx, a.WorkspaceID, &runs[at]); err == nil && o.Failed() {
+			list = append(list, alarms.TestEnd{Trigger: t.Name, Test: o.Test, RunID: runs[at].ID, State: string(o.State), Summary: o.Summary})
+		}
+	}
+	return list, err
 }
 
 // messenger sends the messages of alarms that are no webhooks for a Runner.

@@ -16,6 +16,8 @@ type caseStore interface {
 	flow.RecordingStore
 	FindTest(ctx context.Context, ws flow.WorkspaceID, id string) (*cases.Test, error)
 	FindCaseSet(ctx context.Context, ws flow.WorkspaceID, hash string) (*cases.File, error)
+	FindTestOfRun(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) (*cases.Test, error)
+	ListVerdicts(ctx context.Context, t *cases.Test) ([]cases.Verdict, error)
 	// DropRecordings deletes recordings that no test has used for a long time, at most limit.
 	DropRecordings(ctx context.Context, limit int) error
 	// DropReports deletes old tests with their verdicts, at most limit.
@@ -25,6 +27,8 @@ type caseStore interface {
 const (
 	// testPlans is the number of tests whose plans are kept in memory.
 	testPlans = 16
+	// testOutcomes is the number of ended tests whose outcomes are.
+	testOutcomes = 1000
 	// droppedRecordings is how many recordings one pass deletes, every dropInterval.
 	droppedRecordings = 500
 	// droppedReports is how many tests one pass deletes; each has at most cases.MaxVerdicts verdicts.
@@ -46,10 +50,49 @@ func dropOldTests(store caseStore) func(ctx context.Context) error {
 type testCache struct {
 	store caseStore
 	plans cache.Cache[string, *cases.Plan]
+	ended cache.Cache[flow.RunID, testOutcome]
 }
 
 func newTestCache(store caseStore) *testCache {
-	return &testCache{store, cache.New[string, *cases.Plan](testPlans)}
+	return &testCache{store, cache.New[string, *cases.Plan](testPlans), cache.New[flow.RunID, testOutcome](testOutcomes)}
+}
+
+// testOutcome is what an ended test says. Without a test, as that of a run whose report was dropped, it is empty.
+type testOutcome struct {
+	Test    string
+	State   cases.State
+	Summary string
+}
+
+// Failed reports whether the test did not pass.
+func (o *testOutcome) Failed() bool { return o.Test != "" && o.State != cases.Passed }
+
+// outcome returns what the test of a run says that has ended and was not canceled.
+func (c *testCache) outcome(ctx context.Context, ws flow.WorkspaceID, run *flow.Run) (o testOutcome, err error) {
+	if o, ok := c.ended.Get(run.ID); ok {
+		return o, nil
+	}
+	t, err := c.store.FindTestOfRun(ctx, ws, run.ID)
+	if flow.IsNotFound(err) {
+		return o, nil
+	}
+	if err != nil {
+		return o, err
+	}
+	p, err := c.find(ctx, ws, t.ID)
+	if err != nil {
+		return o, err
+	}
+	verdicts, err := c.store.ListVerdicts(ctx, t)
+	if err != nil {
+		return o, err
+	}
+	r := cases.NewReport(p, verdicts)
+	if o = (testOutcome{t.ID, r.State, r.Summary}); o.State == cases.Pending { // the run failed before its end
+		o.State = cases.Errored
+	}
+	c.ended.Add(run.ID, o)
+	return o, nil
 }
 
 // find returns the plan of a test.

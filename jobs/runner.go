@@ -16,6 +16,7 @@ import (
 	"sluice/flow/fairness"
 	"sluice/flow/filelinks"
 	"sluice/flow/inflight"
+	"sluice/flow/triggers"
 )
 
 // Config configures a Runner. Fields without a default are required, except
@@ -80,6 +81,8 @@ type Config struct {
 	Follow func(ctx context.Context, peer flow.Peer, runID flow.RunID, receive func(flow.PeerText)) error
 	// Evaluate evaluates an expression of an input of a schedule over variables. Nil: such inputs fail.
 	Evaluate func(ctx context.Context, source string, variables map[string]any) (any, error)
+	// StartTest starts the test of a schedule at a planned time; claim makes it start once. Nil: such schedules start nothing.
+	StartTest func(ctx context.Context, t *triggers.Trigger, o *flow.Occurrence, claim string) (flow.Started, error)
 	// Mail sends messages of alarms; nil if the operator set no mail server.
 	Mail Mailer
 	// PublicURL is the URL of the dashboard for links in messages, or "".

@@ -2,8 +2,6 @@ package jobs
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -153,19 +151,30 @@ func (r scheduler) turnOff(ctx context.Context, t *triggers.Trigger, reason stri
 	return err
 }
 
-// failsAlways reports whether as many runs in a row have failed as the trigger allows.
+// failsAlways reports whether as many runs in a row have failed, or tests not passed, as the trigger allows.
 func (r scheduler) failsAlways(ctx context.Context, t *triggers.Trigger) (bool, error) {
 	n := int(t.Config.PauseAfter)
 	if n == 0 {
 		return false, nil
 	}
 	runs, err := r.store.EndedRunsOfTrigger(ctx, t.ID, t.ChangedAt, n)
+	if err != nil || len(runs) < n {
+		return false, err
+	}
 	for i := range runs {
-		if runs[i].State != flow.RunFailed {
-			return false, err
+		failed := runs[i].State == flow.RunFailed
+		if t.Config.Test != nil && runs[i].State == flow.RunSucceeded {
+			outcome, err := r.tests.outcome(ctx, t.WorkspaceID, &runs[i])
+			if err != nil {
+				return false, err
+			}
+			failed = outcome.Failed()
+		}
+		if !failed {
+			return false, nil
 		}
 	}
-	return len(runs) == n, err
+	return true, nil
 }
 
 // decideWaiting starts the planned time that waits, or gives it up if a newer one is due or if it is too late. done means that
@@ -202,20 +211,11 @@ func (r scheduler) decideWaiting(ctx context.Context, t *triggers.Trigger, s *sc
 // startScheduled starts the run of a planned time and moves the trigger to the times after it. While the last run is in progress,
 // hold keeps the time due.
 func (r scheduler) startScheduled(ctx context.Context, t *triggers.Trigger, s *schedule.Schedule, at time.Time, after flow.TriggerTimes, hold bool) error {
-	given, err := t.Values(ctx, s, at, r.cfg.Evaluate)
-	if err != nil {
-		return r.refused(ctx, t, at, after, err)
-	}
 	key := triggers.KeyOf(at)
-	sum := sha256.Sum256([]byte(key))
-	claim := "\x01" + t.ID + ":" + hex.EncodeToString(sum[:])
 	policy := t.OverlapPolicy()
-	started, err := r.StartRun(ctx, flow.Start{
-		WorkspaceID: t.WorkspaceID, FlowID: t.FlowID, Trigger: flow.TriggerSchedule, Given: given, IdempotencyKey: claim, Fingerprint: claim,
-		Occurrence: &flow.Occurrence{
-			TriggerID: t.ID, TriggerName: t.Name, ScheduledAt: at, Key: key, Position: r.ids.New(flow.PrefixEvent), Detail: startDetail(r.now().Sub(t.DueAt(at))),
-			Rev: t.Rev, Before: t.TriggerTimes, After: after, Overlap: policy == triggers.OverlapAllow, Replace: policy == triggers.OverlapReplace,
-		},
+	started, err := r.startOccurrence(ctx, t, s, &flow.Occurrence{
+		TriggerID: t.ID, TriggerName: t.Name, ScheduledAt: at, Key: key, Position: r.ids.New(flow.PrefixEvent), Detail: startDetail(r.now().Sub(t.DueAt(at))),
+		Rev: t.Rev, Before: t.TriggerTimes, After: after, Overlap: policy == triggers.OverlapAllow, Replace: policy == triggers.OverlapReplace,
 	})
 	if overlap, ok := errors.AsType[*flow.OverlapError](err); ok {
 		return r.overlapping(ctx, t, at, after, overlap.RunID, hold)
@@ -231,6 +231,22 @@ func (r scheduler) startScheduled(ctx context.Context, t *triggers.Trigger, s *s
 		signalCancel(r.Runner, t.LastRunID)
 	}
 	return nil
+}
+
+// startOccurrence starts the run or the test of a schedule at a planned time, once.
+func (r scheduler) startOccurrence(ctx context.Context, t *triggers.Trigger, s *schedule.Schedule, o *flow.Occurrence) (flow.Started, error) {
+	claim := triggers.Claim(t.ID, o.Key)
+	switch {
+	case t.Config.Test != nil && r.cfg.StartTest == nil:
+		return flow.Started{}, flow.Errorf(flow.CodeUnavailable, "This program starts no tests.")
+	case t.Config.Test != nil:
+		return r.cfg.StartTest(ctx, t, o, claim)
+	}
+	given, err := t.Values(ctx, s, o.ScheduledAt, r.cfg.Evaluate)
+	if err != nil {
+		return flow.Started{}, err
+	}
+	return r.StartRun(ctx, flow.Start{WorkspaceID: t.WorkspaceID, FlowID: t.FlowID, Trigger: flow.TriggerSchedule, Given: given, IdempotencyKey: claim, Fingerprint: claim, Occurrence: o})
 }
 
 // startDetail returns how late a run starts, or "".

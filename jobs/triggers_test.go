@@ -35,7 +35,7 @@ func scheduleFixture(t *testing.T, cfg db.Config, document string) *fixture {
 // addSchedule adds a schedule to the published flow.
 func (fx *fixture) addSchedule(name string, c triggers.Config) *triggers.Trigger {
 	fx.t.Helper()
-	if c.Inputs == nil {
+	if c.Inputs == nil && c.Test == nil {
 		c.Inputs = value.FromMap(map[string]any{"x": "hello"})
 	}
 	now := fx.clock.now()

@@ -25,6 +25,7 @@ import (
 	"sluice/flow/hooks"
 	"sluice/flow/inflight"
 	"sluice/flow/library"
+	"sluice/flow/triggers"
 	"sluice/handlers"
 	"sluice/handlers/web"
 	"sluice/handlers/web/conns"
@@ -277,7 +278,10 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 			return library.WidenedTools(ctx, a.library, run.WorkspaceID, run.FlowID, run.Version)
 		},
 		Evaluate: expression.Evaluate,
-		Mail:     ofAlarms(mailer), PublicURL: a.url,
+		StartTest: func(ctx context.Context, t *triggers.Trigger, o *flow.Occurrence, claim string) (flow.Started, error) {
+			return library.StartScheduled(ctx, a.library, t, o, claim)
+		},
+		Mail: ofAlarms(mailer), PublicURL: a.url,
 		Log: a.log, Observe: a.metrics.observe, Tracer: a.jobsTracer(),
 	})
 	providers, err := a.cfg.identityProviders(a.models.HTTP, a.store.Now)

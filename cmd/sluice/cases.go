@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
 	"strings"
+	"unicode/utf8"
 
 	"sluice/cmd/sluice/client"
 	"sluice/flow"
@@ -14,10 +16,12 @@ import (
 
 // caseCmd groups the commands for test cases.
 type caseCmd struct {
-	List    caseListCmd    `cmd:"" help:"List the test cases of a flow."`
-	Add     caseAddCmd     `cmd:"" help:"Add a test case to a flow, or replace it."`
-	FromRun caseFromRunCmd `cmd:"" help:"Make a test case of a run: its inputs, its outputs as expected ones, and recorded results."`
-	Remove  caseRemoveCmd  `cmd:"" help:"Remove a test case from a flow."`
+	List      caseListCmd      `cmd:"" help:"List the test cases of a flow."`
+	Add       caseAddCmd       `cmd:"" help:"Add a test case to a flow, or replace it."`
+	FromRun   caseFromRunCmd   `cmd:"" help:"Make a test case of a run: its inputs, its outputs as expected ones, and recorded results."`
+	FromEvent caseFromEventCmd `cmd:"" help:"Make a test case of a request to an incoming webhook, which was kept."`
+	Label     caseLabelCmd     `cmd:"" help:"Set the expected outputs of test cases from a CSV file."`
+	Remove    caseRemoveCmd    `cmd:"" help:"Remove a test case from a flow."`
 }
 
 // testCase has the members of a case that commands print.
@@ -174,6 +178,101 @@ func (c caseFromRunCmd) RunAPI(ctx context.Context, api *client.Client, s *strea
 		return fmt.Errorf("%s without a case", flow.Count(skipped, "run"))
 	}
 	return nil
+}
+
+type caseFromEventCmd struct {
+	Flow    string   `arg:"" help:"ID or slug of the flow."`
+	Hook    string   `arg:"" name:"webhook" help:"Name or ID of the incoming webhook."`
+	Event   string   `arg:"" name:"event" help:"Key of the event; 'sluice trigger events FLOW WEBHOOK' lists them."`
+	Tag     []string `help:"Tags of the case." placeholder:"TAG"`
+	Preview bool     `help:"Only print the case as JSON; stores nothing."`
+}
+
+// RunAPI makes the case, and prints its ID.
+func (c caseFromEventCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
+	body := map[string]any{"hook": c.Hook, "event": c.Event, "preview": c.Preview}
+	if len(c.Tag) > 0 {
+		body["tags"] = c.Tag
+	}
+	made, err := fetch[struct {
+		ID      *string  `json:"id"`
+		Skipped string   `json:"skipped"`
+		LeftOut []string `json:"left_out"`
+		Case    any      `json:"case"`
+	}](ctx, api, http.MethodPost, casesPath(c.Flow)+"/from-event", body)
+	if err != nil {
+		return notFound(err, "there is no such flow, webhook or event, or its request was not kept; 'sluice trigger events FLOW WEBHOOK' lists the events")
+	}
+	if made.ID == nil {
+		return fmt.Errorf("no case: %s", made.Skipped)
+	}
+	if len(made.LeftOut) > 0 {
+		fmt.Fprintf(s.Err, "Without %s, which come from headers of the request. Add values to the case.\n", strings.Join(made.LeftOut, ", "))
+	}
+	if c.Preview {
+		return printJSON(s.Out, made.Case)
+	}
+	_, err = fmt.Fprintln(s.Out, *made.ID)
+	return err
+}
+
+type caseLabelCmd struct {
+	Flow        string `arg:"" help:"ID or slug of the flow."`
+	File        string `arg:"" help:"A CSV file in UTF-8: the column case has IDs or names of cases, each other column an output; - for standard input." type:"path"`
+	SkipInvalid bool   `help:"Store the rows that are right, also if others are wrong."`
+	Preview     bool   `help:"Only check the file; stores nothing."`
+}
+
+// RunAPI labels the cases. It fails if a row is wrong.
+func (c caseLabelCmd) RunAPI(ctx context.Context, api *client.Client, s *streams) error {
+	text, err := readTable(c.File, s)
+	if err != nil {
+		return err
+	}
+	body := map[string]any{"csv": text, "preview": c.Preview}
+	if c.SkipInvalid {
+		body["on_invalid"] = "skip"
+	}
+	done, err := fetch[struct {
+		Labeled, Changed int
+		Problems         []struct {
+			Row            int
+			Column, Detail string
+		}
+	}](ctx, api, http.MethodPost, casesPath(c.Flow)+"/labels", body)
+	if err != nil {
+		return notFound(err, noFlow)
+	}
+	for _, p := range done.Problems {
+		fmt.Fprintln(s.Err, strings.ReplaceAll(fmt.Sprintf("row %d, %s: %s", p.Row, p.Column, p.Detail), ", :", ":"))
+	}
+	switch {
+	case len(done.Problems) > 0 && !c.SkipInvalid:
+		return fmt.Errorf("%s; nothing is stored", flow.Count(len(done.Problems), "problem"))
+	case c.Preview:
+		_, err = fmt.Fprintf(s.Out, "%s would change.\n", flow.Count(done.Changed, "case"))
+	default:
+		_, err = fmt.Fprintf(s.Out, "%s labeled, %d of them changed.\n", flow.Count(done.Labeled, "case"), done.Changed)
+	}
+	if err == nil && len(done.Problems) > 0 {
+		err = fmt.Errorf("%s left out", flow.Count(len(done.Problems), "problem"))
+	}
+	return err
+}
+
+// readTable reads a file, or standard input for -, as UTF-8.
+func readTable(path string, s *streams) (string, error) {
+	var data []byte
+	var err error
+	if path == "-" || strings.HasSuffix(path, "/-") {
+		data, err = io.ReadAll(s.In)
+	} else {
+		data, err = os.ReadFile(path)
+	}
+	if err == nil && !utf8.Valid(data) {
+		err = usageError(path + " is not in UTF-8; save it as “CSV UTF-8”")
+	}
+	return string(data), err
 }
 
 type caseRemoveCmd struct {

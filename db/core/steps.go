@@ -204,7 +204,7 @@ func (s Execution) FindTracedSteps(ctx context.Context, ws flow.WorkspaceID, run
 	return partialSteps(runID, rows, err)
 }
 
-// FindCaseSteps returns the steps of a run of a test case, with the outputs of webhooks only, in the order of flow.CompareSubSteps.
+// FindCaseSteps returns the steps of a run of a test case, with the outputs of webhooks and searches only, in the order of flow.CompareSubSteps.
 func (s Execution) FindCaseSteps(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Step, error) {
 	rows, err := s.DB.Reads.ListCaseSteps(ctx, gen.ListCaseStepsParams{RunID: runID, WorkspaceID: ws})
 	return partialSteps(runID, rows, err)

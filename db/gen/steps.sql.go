@@ -128,7 +128,7 @@ func (q *Queries) InsertStepPart(ctx context.Context, arg InsertStepPartParams) 
 
 const listCaseSteps = `-- name: ListCaseSteps :many
 SELECT path, node, kind, state, attempt, error, input_tokens, output_tokens, cached_tokens, reasoning_tokens, unpriced_steps, cost_nano_usd, started_at, ended_at, attempts,
-    CAST(CASE WHEN kind = 'webhook' THEN outputs ELSE '' END AS TEXT) AS outputs
+    CAST(CASE WHEN kind IN ('webhook', 'knowledge_search') THEN outputs ELSE '' END AS TEXT) AS outputs
 FROM steps WHERE run_id = $1 AND workspace_id = $2
 `
 
@@ -156,7 +156,7 @@ type ListCaseStepsRow struct {
 	Outputs         string
 }
 
-// The steps of a run of a test case, with the outputs of webhooks only.
+// The steps of a run of a test case, with the outputs of webhooks and searches only.
 func (q *Queries) ListCaseSteps(ctx context.Context, arg ListCaseStepsParams) ([]ListCaseStepsRow, error) {
 	rows, err := q.db.QueryContext(ctx, listCaseSteps, arg.RunID, arg.WorkspaceID)
 	if err != nil {

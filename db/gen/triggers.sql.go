@@ -426,7 +426,7 @@ func (q *Queries) ListDueTriggers(ctx context.Context, arg ListDueTriggersParams
 }
 
 const listEndedRunsOfTrigger = `-- name: ListEndedRunsOfTrigger :many
-SELECT r.state, r.started_at, r.ended_at FROM events e JOIN runs r ON r.id = e.run_id
+SELECT r.id, r.state, r.started_at, r.ended_at FROM events e JOIN runs r ON r.id = e.run_id
 WHERE e.trigger_id = $1 AND e.state = 'started' AND e.created_at >= $2 AND r.place = 0
 ORDER BY e.position DESC LIMIT $3
 `
@@ -438,12 +438,13 @@ type ListEndedRunsOfTriggerParams struct {
 }
 
 type ListEndedRunsOfTriggerRow struct {
+	ID        flow.RunID
 	State     string
 	StartedAt int64
 	EndedAt   int64
 }
 
-// The states and durations of the last runs that a trigger has started and that have ended, newest first.
+// The IDs, states and durations of the last runs that a trigger has started and that have ended, newest first.
 func (q *Queries) ListEndedRunsOfTrigger(ctx context.Context, arg ListEndedRunsOfTriggerParams) ([]ListEndedRunsOfTriggerRow, error) {
 	rows, err := q.db.QueryContext(ctx, listEndedRunsOfTrigger, arg.TriggerID, arg.Since, arg.MaxRows)
 	if err != nil {
@@ -453,7 +454,12 @@ func (q *Queries) ListEndedRunsOfTrigger(ctx context.Context, arg ListEndedRunsO
 	var items []ListEndedRunsOfTriggerRow
 	for rows.Next() {
 		var i ListEndedRunsOfTriggerRow
-		if err := rows.Scan(&i.State, &i.StartedAt, &i.EndedAt); err != nil {
+		if err := rows.Scan(
+			&i.ID,
+			&i.State,
+			&i.StartedAt,
+			&i.EndedAt,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -564,6 +570,52 @@ func (q *Queries) ListEventsOfFlow(ctx context.Context, arg ListEventsOfFlowPara
 			&i.Request,
 			&i.RequestBytes,
 		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listTestsOfEvents = `-- name: ListTestsOfEvents :many
+SELECT t.id, t.run_id FROM events e JOIN tests t ON t.run_id = e.run_id
+WHERE e.flow_id = $1 AND e.workspace_id = $2 AND e.position >= $3 AND e.position <= $4
+`
+
+type ListTestsOfEventsParams struct {
+	FlowID      flow.FlowID
+	WorkspaceID flow.WorkspaceID
+	Oldest      string
+	Newest      string
+}
+
+type ListTestsOfEventsRow struct {
+	ID    string
+	RunID flow.RunID
+}
+
+// The tests that the events of a flow started, from one event to another.
+func (q *Queries) ListTestsOfEvents(ctx context.Context, arg ListTestsOfEventsParams) ([]ListTestsOfEventsRow, error) {
+	rows, err := q.db.QueryContext(ctx, listTestsOfEvents,
+		arg.FlowID,
+		arg.WorkspaceID,
+		arg.Oldest,
+		arg.Newest,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListTestsOfEventsRow
+	for rows.Next() {
+		var i ListTestsOfEventsRow
+		if err := rows.Scan(&i.ID, &i.RunID); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -47,8 +47,8 @@ FROM steps WHERE run_id = @run_id AND workspace_id = @workspace_id AND path LIKE
 -- name: FindStep :one
 SELECT * FROM steps WHERE run_id = @run_id AND path = @path AND workspace_id = @workspace_id;
 
--- The steps of a run of a test case, with the outputs of webhooks only.
+-- The steps of a run of a test case, with the outputs of webhooks and searches only.
 -- name: ListCaseSteps :many
 SELECT path, node, kind, state, attempt, error, input_tokens, output_tokens, cached_tokens, reasoning_tokens, unpriced_steps, cost_nano_usd, started_at, ended_at, attempts,
-    CAST(CASE WHEN kind = 'webhook' THEN outputs ELSE '' END AS TEXT) AS outputs
+    CAST(CASE WHEN kind IN ('webhook', 'knowledge_search') THEN outputs ELSE '' END AS TEXT) AS outputs
 FROM steps WHERE run_id = @run_id AND workspace_id = @workspace_id;

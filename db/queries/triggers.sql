@@ -83,9 +83,14 @@ ORDER BY position DESC LIMIT @max_rows;
 SELECT * FROM events WHERE flow_id = @flow_id AND workspace_id = @workspace_id AND position < @before AND (state = @state OR @state = '')
 ORDER BY position DESC LIMIT @max_rows;
 
--- The states and durations of the last runs that a trigger has started and that have ended, newest first.
+-- The tests that the events of a flow started, from one event to another.
+-- name: ListTestsOfEvents :many
+SELECT t.id, t.run_id FROM events e JOIN tests t ON t.run_id = e.run_id
+WHERE e.flow_id = @flow_id AND e.workspace_id = @workspace_id AND e.position >= @oldest AND e.position <= @newest;
+
+-- The IDs, states and durations of the last runs that a trigger has started and that have ended, newest first.
 -- name: ListEndedRunsOfTrigger :many
-SELECT r.state, r.started_at, r.ended_at FROM events e JOIN runs r ON r.id = e.run_id
+SELECT r.id, r.state, r.started_at, r.ended_at FROM events e JOIN runs r ON r.id = e.run_id
 WHERE e.trigger_id = @trigger_id AND e.state = 'started' AND e.created_at >= @since AND r.place = 0
 ORDER BY e.position DESC LIMIT @max_rows;
 

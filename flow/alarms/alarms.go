@@ -117,6 +117,8 @@ func (c *Config) Sentence() string {
 		return fmt.Sprintf("Triggers skipped, missed or rejected at least %d events in %s", c.count(), Span(c.window()))
 	case Deliveries:
 		return "Webhooks to a receiver have failed for " + Span(c.over())
+	case FailedTest:
+		return "A test that a schedule started did not pass"
 	}
 	return "A question to people has been open for longer than " + Span(c.over())
 }

@@ -49,10 +49,11 @@ const (
 	Skipped    Kind = "skipped"
 	Deliveries Kind = "deliveries"
 	Waiting    Kind = "waiting"
+	FailedTest Kind = "test"
 )
 
 // Kinds lists all kinds.
-var Kinds = []Kind{Failed, Slow, Cost, Silent, Skipped, Deliveries, Waiting}
+var Kinds = []Kind{Failed, Slow, Cost, Silent, Skipped, Deliveries, Waiting, FailedTest}
 
 // Config is the configuration of an alarm, as in the API and in files.
 type Config struct {
@@ -188,8 +189,13 @@ func (c *Config) window() time.Duration {
 // over is the duration beyond which an alarm fires.
 func (c *Config) over() time.Duration { return span(c.Over, 5*time.Minute) }
 
-// clearAfter is how long the condition must not have held before an alarm ends.
-func (c *Config) clearAfter() time.Duration { return span(c.ClearAfter, 5*time.Minute) }
+// clearAfter is how long the condition must not have held before an alarm ends. That of tests ends with a test that passes.
+func (c *Config) clearAfter() time.Duration {
+	if c.Kind == FailedTest {
+		return span(c.ClearAfter, 0)
+	}
+	return span(c.ClearAfter, 5*time.Minute)
+}
 
 // count and least return the numbers with their defaults.
 func (c *Config) count() int { return int(max(c.Count, 1)) }
@@ -210,6 +216,7 @@ var uses = map[Kind]map[string]bool{
 	Skipped:    {"count": true, "window": true},
 	Deliveries: {"over": true},
 	Waiting:    {"over": true},
+	FailedTest: {},
 }
 
 // checker collects problems.
@@ -227,7 +234,7 @@ func (c *Config) Check() []flow.Problem {
 	k := &checker{Config: c}
 	known, ok := uses[c.Kind]
 	if !ok {
-		k.fail("must be failed, slow, cost, silent, skipped, deliveries or waiting", "kind")
+		k.fail("must be failed, slow, cost, silent, skipped, deliveries, waiting or test", "kind")
 		return k.problems
 	}
 	for name, set := range map[string]bool{"count": c.Count != 0, "percent": c.Percent != 0, "least": c.Least != 0, "window": c.Window != "", "over": c.Over != "", "usd": c.USD != 0, "per": c.Per != "", "factor": c.Factor != 0} {

@@ -183,6 +183,34 @@ func (c *Config) Troubles(list []Trouble) *Finding {
 	return &Finding{Text: fmt.Sprintf("Triggers started nothing %d times in %s: %s.", len(list), Span(c.window()), joined(names))}
 }
 
+// TestEnd is the latest test that a schedule started and that ended.
+type TestEnd struct {
+	Trigger string // name
+	Test    string // ID
+	RunID   flow.RunID
+	State   string // failed, errored or stale
+	Summary string
+}
+
+// testStates says how tests ended.
+var testStates = map[string]string{"failed": "failed", "errored": "ended with errors", "stale": "is stale"}
+
+// FailedTests looks at tests that did not pass.
+func (c *Config) FailedTests(list []TestEnd) *Finding {
+	if len(list) == 0 {
+		return nil
+	}
+	f := &Finding{}
+	for _, t := range list {
+		if len(f.Text) < 1000 {
+			f.Text += fmt.Sprintf(" The test %s of the schedule %s %s: %s", t.Test, t.Trigger, testStates[t.State], t.Summary)
+		}
+		f.add(t.RunID)
+	}
+	f.Text = f.Text[1:]
+	return f
+}
+
 // Receivers looks at receivers of webhooks that fail, by host.
 func (c *Config) Receivers(hosts []string) *Finding {
 	if len(hosts) == 0 {

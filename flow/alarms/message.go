@@ -42,6 +42,7 @@ var advice = map[Kind]string{
 	Silent:     "Check whether the triggers of the flow are on and what their last events say: sluice trigger list FLOW.",
 	Skipped:    "Read the reasons in the events of the trigger: sluice trigger events FLOW TRIGGER.",
 	Deliveries: "Check whether the receiver runs and answers with a status 2xx, then send the failed deliveries again.",
+	FailedTest: "Open the report of the test: sluice test show FLOW TEST. Fix the flow, or run the test again after an outage: sluice trigger now FLOW TRIGGER.",
 	Waiting:    "Answer the questions on the page of the run, or in the list of approvals.",
 }
 

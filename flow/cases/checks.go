@@ -19,13 +19,14 @@ const (
 	SchemaCheck = "schema"       // an output is valid by a JSON Schema
 	Status      = "status"       // how the run ended
 	StepsCheck  = "steps"        // how steps ended
+	FindsCheck  = "finds"        // a search step has a source among its first hits
 	Sends       = "sends"        // what webhook nodes would have sent
 	LimitsCheck = "limits"       // what the run cost, and how long it took
 	ExprCheck   = "expression"   // a CEL expression
 )
 
 // checkKinds are all kinds, cheap ones first.
-var checkKinds = []string{Status, StepsCheck, Equals, Expected, OneOf, Contains, NotContains, Matches, SchemaCheck, Sends, LimitsCheck, ExprCheck, Similar, FlowCheck, Judge}
+var checkKinds = []string{Status, StepsCheck, Equals, Expected, OneOf, Contains, NotContains, Matches, SchemaCheck, FindsCheck, Sends, LimitsCheck, ExprCheck, Similar, FlowCheck, Judge}
 
 // variables are the names in expressions.
 var variables = []string{"inputs", "outputs", "expected", "steps", "run"}
@@ -133,7 +134,7 @@ func (p *parser) members(c *Check) {
 		if c.Value != true {
 			wrong("must be true")
 		}
-	case Status, StepsCheck, Sends, LimitsCheck, ExprCheck, FlowCheck:
+	case Status, StepsCheck, FindsCheck, Sends, LimitsCheck, ExprCheck, FlowCheck:
 		if c.Output != "" {
 			p.fail("invalid", "only checks of one output have it", "output")
 		}
@@ -163,6 +164,15 @@ func (p *parser) members(c *Check) {
 		}
 	case StepsCheck:
 		p.states(c)
+	case FindsCheck:
+		finds := newParser(c.Value, "finds", nil)
+		if finds.text("node"); finds.text("source") == "" {
+			finds.fail("required", "must be the source of a document, such as handbook.pdf", "source")
+		}
+		if top, given := finds.number("top", 1, maxFindsTop); given && top != float64(int(top)) {
+			finds.fail("invalid", "must be a whole number", "top")
+		}
+		p.problems = append(p.problems, finds.end("/finds")...)
 	case Sends:
 		if o, ok := flow.AsObject(c.Value); !ok || o.Len() == 0 {
 			wrong("must be an object of bodies by the ID of a webhook node; null if nothing is sent")
@@ -212,6 +222,28 @@ func (p *parser) asked(c *Check) {
 			p.fail("invalid", fmt.Sprintf("must be a rubric of at most %d bytes", maxRubric), c.Kind)
 		}
 	}
+}
+
+// Finds is the value of a check of a search.
+type Finds struct {
+	Node   string // empty for any search of the run
+	Source string
+	Top    int
+}
+
+const (
+	findsTop    = 5   // how many hits count by default
+	maxFindsTop = 100 // that of a search
+)
+
+// Finds returns the value of a check finds.
+func (c *Check) Finds() Finds {
+	o, _ := flow.AsObject(c.Value)
+	f := Finds{Node: flow.Text(o.Get("node")), Source: flow.Text(o.Get("source")), Top: findsTop}
+	if top, given := flow.Float(o.Get("top")); given {
+		f.Top = int(top)
+	}
+	return f
 }
 
 // limitNames are the members of limits.

@@ -32,6 +32,7 @@ type Result struct {
 	Outputs *flow.Object
 	Steps   map[string]flow.StepState // by node ID
 	Sends   map[string]any            // bodies by the ID of the webhook node
+	Hits    map[string][][]string     // by node ID: the sources of the hits of each search, the best first
 	// Cost and time, from recordings for the steps that used one. Spent is what the run cost now.
 	USD, Spent flow.NanoUSD
 	Tokens     int64
@@ -56,6 +57,7 @@ type Outcome struct {
 	Score  float64 `json:"score"`
 	Reason string  `json:"reason,omitempty"`
 	Watch  bool    `json:"watch,omitempty"`
+	Top    int     `json:"top,omitempty" doc:"Of the check finds: among how many hits the source must be."`
 }
 
 // Verdict is what one run of a case says about a candidate.
@@ -191,6 +193,8 @@ func (e *evaluation) check(c *Check) Outcome {
 		return e.steps(c)
 	case Sends:
 		return e.sends(c)
+	case FindsCheck:
+		return e.finds(c)
 	case LimitsCheck:
 		return e.limits(c)
 	case ExprCheck:
@@ -332,6 +336,40 @@ func (e *evaluation) sends(c *Check) Outcome {
 		}
 	}
 	return passed()
+}
+
+func (e *evaluation) finds(c *Check) Outcome {
+	f := c.Finds()
+	best, searches, missed := 0, 0, []string{}
+	for node, calls := range e.r.Hits {
+		if f.Node != "" && node != f.Node {
+			continue
+		}
+		searches += len(calls)
+		for _, sources := range calls {
+			if at := slices.Index(sources, f.Source) + 1; at > 0 && (best == 0 || at < best) {
+				best = at
+			}
+			missed = append(missed, sources[:min(len(sources), f.Top)]...)
+		}
+	}
+	o := Outcome{State: Failed, Top: f.Top}
+	switch {
+	case searches == 0 && f.Node != "":
+		o.Reason = f.Node + " did not search"
+	case searches == 0:
+		o.Reason = "no step searched"
+	case best > 0 && best <= f.Top:
+		o.State, o.Score, o.Reason = Passed, 1, fmt.Sprintf("%s is hit %d", f.Source, best)
+	case best > 0:
+		o.Reason = fmt.Sprintf("%s is hit %d, not among the first %d", f.Source, best, f.Top)
+	case len(missed) == 0:
+		o.Reason = fmt.Sprintf("the search found nothing; wanted %s", f.Source)
+	default:
+		slices.Sort(missed)
+		o.Reason = fmt.Sprintf("%s is no hit; the first %d are from %s", f.Source, f.Top, names(slices.Compact(missed)))
+	}
+	return o
 }
 
 func (e *evaluation) limits(c *Check) Outcome {

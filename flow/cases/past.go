@@ -76,6 +76,22 @@ func FromPast(run *flow.Run, p *Past, credentials map[string]string) *Case {
 	return c
 }
 
+// FromEvent returns the case that is made from an event of an incoming webhook. A person must add what is expected before it counts.
+func FromEvent(hook, key string, inputs *flow.Object) *Case {
+	id := strings.Trim(hook[:min(len(hook), 50)], "-_") + "-" + flow.Hash([]byte(key))[:8]
+	return &Case{ID: id, Name: wording.Truncate(hook+" "+key, maxText/2), Inputs: inputs, Checks: []Check{{Kind: Expected, Value: true}}}
+}
+
+// FindInputs returns the ID of the case that has the ID of another one or its inputs, or "".
+func (f *File) FindInputs(c *Case) string {
+	for i := range f.Cases {
+		if known := &f.Cases[i]; known.ID == c.ID || c.Inputs.Len() > 0 && flow.EqualValues(known.Inputs, c.Inputs) {
+			return known.ID
+		}
+	}
+	return ""
+}
+
 // suggest returns checks of the outputs of a run: exact values for those that no model made, the meaning of texts, and the form of JSON.
 func suggest(p *Past) (checks []Check) {
 	for _, name := range p.Outputs.Names() {

@@ -50,8 +50,36 @@ type CandidateReport struct {
 	Timed                                   int      // runs that P95 is of
 	Recorded                                bool     // cost and time are from recordings
 	Worse, Better                           []string // cases, compared with the baseline
+	Finds                                   []FindsRate
 	// Clear reports whether the difference to the baseline is more than chance.
 	Clear bool
+}
+
+// FindsRate counts how often searches had the wanted source among their first hits: hits@k.
+type FindsRate struct {
+	Top   int `json:"top"`
+	Found int `json:"found"`
+	Of    int `json:"of"`
+}
+
+// addFinds counts the checks finds of a verdict.
+func (c *CandidateReport) addFinds(checks []Outcome) {
+	for i := range checks {
+		o := &checks[i]
+		if o.Kind != FindsCheck {
+			continue
+		}
+		at := slices.IndexFunc(c.Finds, func(f FindsRate) bool { return f.Top >= o.Top })
+		if at < 0 || c.Finds[at].Top != o.Top {
+			if at < 0 {
+				at = len(c.Finds)
+			}
+			c.Finds = slices.Insert(c.Finds, at, FindsRate{Top: o.Top})
+		}
+		if c.Finds[at].Of++; o.State == Passed {
+			c.Finds[at].Found++
+		}
+	}
 }
 
 // Report is what a test found.
@@ -87,6 +115,7 @@ func NewReport(p *Plan, verdicts []Verdict) *Report {
 		c := &r.Candidates[v.Candidate]
 		c.USD, c.Spent, c.Recorded = c.USD+v.USD, c.Spent+v.Spent, c.Recorded || v.Recorded
 		c.JudgeUSD, c.JudgeSpent = c.JudgeUSD+v.JudgeUSD, c.JudgeSpent+v.JudgeSpent
+		c.addFinds(v.Checks)
 		if v.State != Stale {
 			times[v.Candidate] = append(times[v.Candidate], v.MS)
 		}
@@ -303,6 +332,9 @@ func (r *Report) sentence(k, baseline int) string {
 		if s.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s.", s.n, s.text))
 		}
+	}
+	for _, f := range c.Finds {
+		parts = append(parts, fmt.Sprintf("hits@%d %d of %d.", f.Top, f.Found, f.Of))
 	}
 	cost := "$" + c.USD.Rounded()
 	p95 := fmt.Sprintf("p95 %.1f s", c.P95.Seconds())

@@ -42,6 +42,9 @@ func decodeProblem(err error) string {
 	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 		return "has no member " + name
 	}
+	if strings.HasPrefix(err.Error(), "must be ") { // of a type that reads itself
+		return err.Error()
+	}
 	return "must be an object"
 }
 

@@ -343,7 +343,7 @@ func (s *caseStep) finish(ctx context.Context, out flow.Out) (flow.Out, error) {
 		return out, nil
 	}
 	r := s.record
-	r.Outputs, _ = flow.AsMap(withoutSecrets(out.Outputs, func(string) {}))
+	r.Outputs, _ = flow.AsMap(flow.WithoutSecrets(out.Outputs, func(string) {}))
 	r.Untrusted, r.Usage, r.Duration = out.Untrusted, out.Usage, s.c.Now().Sub(s.begun)
 	stored, err := s.c.Recordings.SaveRecording(ctx, r)
 	if err != nil {
@@ -352,53 +352,6 @@ func (s *caseStep) finish(ctx context.Context, out flow.Out) (flow.Out, error) {
 	out.Outputs = stored.Outputs
 	return out, nil
 }
-
-// withoutSecrets replaces the texts under names of secrets, such as Set-Cookie and Authorization. It calls removed with each.
-func withoutSecrets(v any, removed func(text string)) any {
-	member := func(name string, item any) any {
-		if text, isText := item.(string); isText && text != "" && flow.IsSecretMember(name, item) {
-			removed(text)
-			return removedSecret
-		}
-		if list, isList := item.([]any); isList && flow.IsSecretName(name) {
-			texts := 0
-			for _, entry := range list {
-				if text, isText := entry.(string); isText {
-					removed(text)
-					texts++
-				}
-			}
-			if texts > 0 {
-				return []any{removedSecret}
-			}
-		}
-		return withoutSecrets(item, removed)
-	}
-	switch v := v.(type) {
-	case map[string]any:
-		m := make(map[string]any, len(v))
-		for name, item := range v {
-			m[name] = member(name, item)
-		}
-		return m
-	case *flow.Object:
-		if v == nil {
-			return v
-		}
-		o, _ := v.Replace(func(name string, item any) (any, error) { return member(name, item), nil })
-		return o
-	case []any:
-		list := make([]any, len(v))
-		for i := range v {
-			list[i] = withoutSecrets(v[i], removed)
-		}
-		return list
-	}
-	return v
-}
-
-// removedSecret takes the place of secrets in recordings.
-const removedSecret = flow.Redacted
 
 // notRecorded returns the error of a step without a recorded result. It says what differs from the last recording of the node.
 func (s *caseStep) notRecorded(ctx context.Context) error {

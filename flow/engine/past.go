@@ -23,7 +23,7 @@ type Past struct {
 func (g *Graph) SecretTexts(steps []flow.Step, found func(text string)) {
 	for i := range steps {
 		if steps[i].Outputs != nil && g.stepLeaves(&steps[i]) {
-			withoutSecrets(steps[i].Outputs, found)
+			flow.WithoutSecrets(steps[i].Outputs, found)
 		}
 	}
 }
@@ -79,7 +79,7 @@ func (g *Graph) Past(ctx context.Context, files flow.FileStore, run *flow.Run, s
 		}
 		r := flow.Recording{WorkspaceID: run.WorkspaceID, NodeHash: n.hash, InputHash: hash, Node: node, Untrusted: s.Untrusted, Usage: s.Usage, Duration: s.EndedAt.Sub(s.StartedAt), RunID: run.ID}
 		r.Input, _ = n.recorded(in)
-		r.Outputs, _ = flow.AsMap(withoutSecrets(s.Outputs, func(string) {}))
+		r.Outputs, _ = flow.AsMap(flow.WithoutSecrets(s.Outputs, func(string) {}))
 		p.Recordings = append(p.Recordings, r)
 	}
 	return p, nil

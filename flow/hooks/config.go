@@ -196,6 +196,21 @@ func (c *Config) Day() int64 {
 	return 0
 }
 
+// WithoutHeaders returns the configuration without the inputs whose expressions use the headers of a request, and the names of these.
+// compile returns an error for a wrong expression over names.
+func (c *Config) WithoutHeaders(compile func(source string, names ...string) error) (without *Config, left []string) {
+	own := *c
+	own.Inputs = c.Inputs.Clone()
+	for _, name := range c.Inputs.Names() {
+		source, computed := expressionOf(c.Inputs.Get(name))
+		if computed && compile(source, "body", "query", "method") != nil {
+			own.Inputs.Delete(name)
+			left = append(left, name)
+		}
+	}
+	return &own, left
+}
+
 // expressionOf returns the expression of an input. An input with one is an object whose only member is cel.
 func expressionOf(v any) (source string, ok bool) {
 	o, ok := v.(*flow.Object)

@@ -17,6 +17,7 @@ import (
 // AlarmStore stores alarms.
 type AlarmStore interface {
 	companionRows
+	featureStore
 	alarmLister
 	FindAlarm(ctx context.Context, ws flow.WorkspaceID, id string) (*alarms.Alarm, error)
 	CreateAlarm(ctx context.Context, a *alarms.Alarm) error
@@ -79,6 +80,9 @@ func (s *Alarms) Set(ctx context.Context, by flow.Actor, caller *flow.Key, ws fl
 
 // set is Set with where the alarm was applied from; one that exists keeps its own if that is empty.
 func (s *Alarms) set(ctx context.Context, by flow.Actor, caller *flow.Key, ws flow.WorkspaceID, name string, flowID flow.FlowID, c alarms.Config, source string) (*alarms.Alarm, error) {
+	if err := allCanScheduleTests(ctx, s.Store, c.Kind == alarms.FailedTest); err != nil { // it would look for runs that fail
+		return nil, err
+	}
 	problems, err := s.check(ctx, ws, flowID, &c)
 	if err == nil && len(problems) > 0 {
 		err = &flow.Error{Code: flow.CodeInputInvalid, Message: fmt.Sprintf("The alarm has %s: %s %s.", flow.Count(len(problems), "problem"), strings.TrimPrefix(problems[0].Pointer, "/"), problems[0].Detail), Fields: problems}

@@ -110,6 +110,9 @@ func (s *Companions) planTrigger(ctx context.Context, r *CompanionRequest, was *
 		}
 		return c, problems, err
 	}
+	if err := maySchedule(r.Caller, r.Owner.Flow, e.Config.Test); err != nil {
+		return nil, nil, err
+	}
 	w, err := s.Store.FindWorkspace(ctx, r.Owner.WorkspaceID)
 	if err != nil {
 		return nil, nil, err
@@ -119,7 +122,7 @@ func (s *Companions) planTrigger(ctx context.Context, r *CompanionRequest, was *
 	}
 	c.Text += "."
 	c.Value = func(ctx context.Context) error {
-		_, _, err := s.triggers().set(ctx, r.By, r.Owner.Flow, e.Name, e.Config, r.sourceOf(was))
+		_, _, err := s.triggers().set(ctx, r.By, r.Caller, r.Owner.Flow, e.Name, e.Config, r.sourceOf(was))
 		return err
 	}
 	return c, nil, nil

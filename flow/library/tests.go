@@ -202,6 +202,7 @@ type TestRequest struct {
 
 	IdempotencyKey, Fingerprint string
 	Wait                        time.Duration
+	Occurrence                  *flow.Occurrence // of the schedule that starts the test; otherwise nil
 }
 
 // testConcurrency is how many cases run at the same time by default.
@@ -389,7 +390,7 @@ func (s *Tests) newStart(key *flow.Key, userID string, f *flow.Flow, t *cases.Te
 	return flow.Start{
 		WorkspaceID: f.WorkspaceID, FlowID: f.ID, Key: key, UserID: userID, Trigger: flow.TriggerTest, Given: &flow.Object{},
 		Options:        o,
-		IdempotencyKey: r.IdempotencyKey, Fingerprint: r.Fingerprint,
+		IdempotencyKey: r.IdempotencyKey, Fingerprint: r.Fingerprint, Occurrence: r.Occurrence,
 		Work: &flow.WorkStart{Document: t.Document(f.Name), Version: f.LiveVersion, Test: t.ID},
 	}
 }

@@ -118,3 +118,39 @@ func (s *Tests) AddRecordings(ctx context.Context, by flow.Actor, f *flow.Flow, 
 	})
 	return added, err
 }
+
+// Label makes the outputs in the rows of a CSV table what the cases of a flow expect. If a row is wrong, nothing is stored unless skip is set.
+func (s *Tests) Label(ctx context.Context, by flow.Actor, f *flow.Flow, csv string, outputs []string, skip, preview bool) (labeled, changed int, problems []cases.LabelProblem, err error) {
+	if err := s.allCanTest(ctx); err != nil {
+		return 0, 0, nil, err
+	}
+	file, sources, err := s.Store.FindCaseFile(ctx, f.WorkspaceID, f.ID)
+	if err != nil {
+		return 0, 0, nil, err
+	}
+	labels, problems := cases.ParseLabels(csv, file, outputs)
+	if len(problems) > 0 && !skip {
+		return 0, 0, problems, nil
+	}
+	var list []*cases.Case
+	for i := range labels {
+		c := labels[i].Labeled()
+		if _, wrong := cases.ParseCase(c.Object(), nil); len(wrong) > 0 {
+			return 0, 0, nil, caseInvalid(wrong)
+		}
+		if !c.Same(labels[i].Case) {
+			list = append(list, c)
+		}
+	}
+	if preview || len(list) == 0 {
+		return len(labels), len(list), problems, nil
+	}
+	return len(labels), len(list), problems, s.recordCases(ctx, by, f, "case.labels", flow.Count(len(list), "case"), func(ctx context.Context) error {
+		for _, c := range list {
+			if err := s.Store.SaveCase(ctx, f.WorkspaceID, f.ID, c, sources[c.ID]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

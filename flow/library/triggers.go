@@ -44,6 +44,8 @@ type Triggers struct {
 	// CheckExpression returns an error for a wrong expression over variables, and Evaluate evaluates one.
 	CheckExpression func(source string, names ...string) error
 	Evaluate        func(ctx context.Context, source string, variables map[string]any) (any, error)
+	// Tests starts the tests of schedules; nil if nothing is started.
+	Tests *Tests
 }
 
 // MayChange returns an error for a key with limits or an expiry, whose triggers would spend beyond these. caller is the key in the
@@ -59,6 +61,9 @@ func mayChangeTriggers(caller *flow.Key) error {
 	return nil
 }
 
+// errTestBackfill is returned for a backfill of tests.
+var errTestBackfill = flow.Errorf(flow.CodeScheduleInvalid, "A schedule of tests has nothing to make up for: a test says how the flow is now. Start it now instead.")
+
 // errNoSchedule is returned for an act on a trigger of another kind that only schedules have.
 var errNoSchedule = flow.Errorf(flow.CodeScheduleInvalid, "The trigger with this name is not a schedule. Choose another name.")
 
@@ -68,12 +73,15 @@ func (s *Triggers) Set(ctx context.Context, by flow.Actor, caller *flow.Key, f *
 	if err := s.MayChange(caller); err != nil {
 		return nil, false, err
 	}
-	return s.set(ctx, by, f, name, c, "")
+	return s.set(ctx, by, caller, f, name, c, "")
 }
 
-// set is Set without the check of the caller. source is where the trigger was applied from; one that exists keeps its own if that is
+// set is Set without the check of the limits of the caller. source is where the trigger was applied from; one that exists keeps its own if that is
 // empty.
-func (s *Triggers) set(ctx context.Context, by flow.Actor, f *flow.Flow, name string, c triggers.Config, source string) (t *triggers.Trigger, created bool, err error) {
+func (s *Triggers) set(ctx context.Context, by flow.Actor, caller *flow.Key, f *flow.Flow, name string, c triggers.Config, source string) (t *triggers.Trigger, created bool, err error) {
+	if err := maySchedule(caller, f, c.Test); err != nil {
+		return nil, false, err
+	}
 	if err := s.check(ctx, f, name, &c); err != nil {
 		return nil, false, err
 	}
@@ -102,6 +110,9 @@ func (s *Triggers) set(ctx context.Context, by flow.Actor, f *flow.Flow, name st
 // check returns an error with all problems of a configuration.
 func (s *Triggers) check(ctx context.Context, f *flow.Flow, name string, c *triggers.Config) error {
 	if err := allCanTrigger(ctx, s.Store); err != nil {
+		return err
+	}
+	if err := allCanScheduleTests(ctx, s.Store, c.Test != nil); err != nil {
 		return err
 	}
 	w, err := s.Store.FindWorkspace(ctx, f.WorkspaceID)
@@ -138,6 +149,18 @@ func allCanTrigger(ctx context.Context, s featureStore) error {
 	can, err := s.AllCan(ctx, flow.FeatureTriggers)
 	if err == nil && !can {
 		err = flow.Errorf(flow.CodeUpgradeInProgress, "An instance of an earlier release is running, which does not know triggers. Try again when all instances have been upgraded.")
+	}
+	return err
+}
+
+// allCanScheduleTests returns an error while an instance of a release runs that does not know schedules of tests, if they are needed: it would start runs.
+func allCanScheduleTests(ctx context.Context, s featureStore, needed bool) error {
+	if !needed {
+		return nil
+	}
+	can, err := s.AllCan(ctx, flow.FeatureTestSchedules)
+	if err == nil && !can {
+		err = flow.Errorf(flow.CodeUpgradeInProgress, "An instance of an earlier release is running, which does not know schedules of tests. Try again when all instances have been upgraded.")
 	}
 	return err
 }
@@ -229,15 +252,8 @@ func (s *Triggers) StartNow(ctx context.Context, by flow.Actor, caller *flow.Key
 		return flow.Started{}, err
 	}
 	at := s.Now().Truncate(time.Microsecond)
-	given, err := t.Values(ctx, schedule, at, s.Evaluate)
-	if err != nil {
-		return flow.Started{}, err
-	}
 	position := s.IDs.New(flow.PrefixEvent)
-	started, err := s.Start(ctx, flow.Start{
-		WorkspaceID: t.WorkspaceID, FlowID: t.FlowID, Key: caller, UserID: userID, Trigger: flow.TriggerSchedule, Given: given,
-		Occurrence: &flow.Occurrence{TriggerID: t.ID, TriggerName: t.Name, ScheduledAt: at, Key: position, Position: position, Detail: "Started by hand.", Overlap: true},
-	})
+	started, err := s.start(ctx, by, caller, userID, t, schedule, &flow.Occurrence{ScheduledAt: at, Key: position, Position: position, Detail: "Started by hand."})
 	if err != nil {
 		return started, err
 	}
@@ -263,15 +279,21 @@ func (s *Triggers) Resume(ctx context.Context, by flow.Actor, caller *flow.Key, 
 	if at.IsZero() {
 		return nil
 	}
-	given, err := t.Values(ctx, plan, at, s.Evaluate)
-	if err != nil {
-		return err
-	}
-	_, err = s.Start(ctx, flow.Start{
-		WorkspaceID: t.WorkspaceID, FlowID: t.FlowID, Key: caller, UserID: userID, Trigger: flow.TriggerSchedule, Given: given,
-		Occurrence: &flow.Occurrence{TriggerID: t.ID, TriggerName: t.Name, ScheduledAt: at, Key: triggers.KeyOf(at), Position: s.IDs.New(flow.PrefixEvent), Detail: "Passed while the trigger was paused.", Overlap: true},
-	})
+	_, err = s.start(ctx, by, caller, userID, t, plan, &flow.Occurrence{ScheduledAt: at, Key: triggers.KeyOf(at), Position: s.IDs.New(flow.PrefixEvent), Detail: "Passed while the trigger was paused."})
 	return err
+}
+
+// start starts the run of a schedule, or its test, for a caller, also while the last one is in progress.
+func (s *Triggers) start(ctx context.Context, by flow.Actor, caller *flow.Key, userID string, t *triggers.Trigger, plan *schedule.Schedule, o *flow.Occurrence) (flow.Started, error) {
+	o.TriggerID, o.TriggerName, o.Overlap = t.ID, t.Name, true
+	if t.Config.Test != nil {
+		return s.Tests.startScheduled(ctx, by, caller, userID, t, o, "")
+	}
+	given, err := t.Values(ctx, plan, o.ScheduledAt, s.Evaluate)
+	if err != nil {
+		return flow.Started{}, err
+	}
+	return s.Start(ctx, flow.Start{WorkspaceID: t.WorkspaceID, FlowID: t.FlowID, Key: caller, UserID: userID, Trigger: flow.TriggerSchedule, Given: given, Occurrence: o})
 }
 
 // MaxBackfill bounds the planned times of a backfill.
@@ -283,8 +305,11 @@ func (s *Triggers) Planned(ctx context.Context, t *triggers.Trigger, from, until
 	if now := s.Now(); until.After(now) {
 		until = now
 	}
-	if t.Kind != triggers.Schedule {
+	switch {
+	case t.Kind != triggers.Schedule:
 		return nil, errNoSchedule
+	case t.Config.Test != nil:
+		return nil, errTestBackfill
 	}
 	w, err := s.Store.FindWorkspace(ctx, t.WorkspaceID)
 	if err != nil {

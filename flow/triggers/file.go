@@ -39,7 +39,7 @@ func (e *Entry) Object() *flow.Object {
 	v, _ := flow.DecodeJSON(flow.EncodeJSON(e.settings())) // all of it was encoded here
 	config, _ := flow.AsObject(v)
 	for name, v := range config.All() {
-		if inner, ok := flow.AsObject(v); !ok || inner.Len() > 0 {
+		if inner, ok := flow.AsObject(v); !ok || inner.Len() > 0 || name == "test" {
 			o.Set(name, v)
 		}
 	}
@@ -85,6 +85,15 @@ func parseEntry(v any, check func(source string, names ...string) error) (e Entr
 	config := o.Clone()
 	config.Delete("name")
 	config.Delete("kind")
+	if v, given := config.Lookup("test"); given && e.Kind == Schedule {
+		var wrong []flow.Problem
+		e.Config.Test, wrong = ParseTest(v)
+		for _, p := range wrong {
+			p.Pointer = "/test" + p.Pointer
+			problems = append(problems, p)
+		}
+		config.Delete("test")
+	}
 	if problems = append(problems, companion.DecodeMembers(config, e.settings(), "this kind of trigger")...); len(problems) > 0 {
 		return e, problems
 	}

@@ -5,6 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"mime/multipart"
+	"net/http"
+	"net/url"
 	"time"
 
 	"sluice/flow"
@@ -77,6 +82,35 @@ type Received struct {
 	Size    int64             `json:"size"` // bytes of the body
 	Body    string            `json:"body,omitempty"`
 	Left    bool              `json:"left,omitempty"` // the body was not kept
+}
+
+// errNoFiles stands for files, which are not kept with a request.
+var errNoFiles = flow.Errorf(flow.CodeInputInvalid, "The request has files, which are not kept. Upload them in the form of the run.")
+
+// ReceivedIn returns the request that the log of events kept with an event.
+func ReceivedIn(e *Event) (*Received, error) {
+	if e.Request == "" {
+		return nil, flow.Errorf(flow.CodeNotFound, "The request was not kept. Let the webhook listen, and send it again.")
+	}
+	r := &Received{}
+	if err := json.Unmarshal([]byte(e.Request), r); err != nil {
+		return nil, fmt.Errorf("read the request of event %s: %w", e.Key, err)
+	}
+	return r, nil
+}
+
+// Message returns a request as the webhook reads it. Files were not kept.
+func (r *Received) Message() (*hooks.Message, error) {
+	m := &hooks.Message{Method: r.Method, Header: http.Header{}, Raw: []byte(r.Body)}
+	for name, value := range r.Headers {
+		m.Header.Set(name, value)
+	}
+	var err error
+	if m.Query, err = url.ParseQuery(r.Query); err != nil {
+		m.Query = url.Values{}
+	}
+	m.Body, err = hooks.Decode(m.Header.Get("Content-Type"), m.Raw, func(*multipart.Part) (any, error) { return nil, errNoFiles })
+	return m, err
 }
 
 // HookSentence describes an incoming webhook in words, such as "Every request, verified: GitHub".

@@ -132,6 +132,7 @@ const (
 type Config struct {
 	schedule.Spec
 	Inputs     *flow.Object `json:"inputs,omitempty"`
+	Test       *Test        `json:"test,omitempty"` // it is started instead of a run
 	Overlap    Overlap      `json:"overlap,omitempty"`
 	CatchUp    CatchUp      `json:"catch_up,omitempty"`
 	MaxLate    string       `json:"max_late,omitempty"`
@@ -289,6 +290,15 @@ func (c *Config) Check(check func(source string, names ...string) error) (proble
 	}
 	if c.PauseAfter < 0 || c.PauseAfter > 1000 {
 		fail("pause_after", "must be between 1 and 1000, or 0 for never")
+	}
+	if c.Test != nil {
+		if c.Inputs.Len() > 0 {
+			fail("test", "a schedule has either inputs for its runs, or a test")
+		}
+		for _, p := range c.Test.check() {
+			p.Pointer = "/test" + p.Pointer
+			problems = append(problems, p)
+		}
 	}
 	for _, name := range c.Inputs.Names() {
 		if source, ok := expressionOf(c.Inputs.Get(name)); ok {

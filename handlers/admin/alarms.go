@@ -45,8 +45,8 @@ var (
 
 // alarmBody declares the configuration of an alarm.
 var alarmBody = api.Body[alarmRequest]{Name: "SetAlarm", Of: "an alarm", Example: schema{"kind": "failed", "to": []any{schema{"webhook": "https://example.com/alarms"}}}, Fields: []api.Field[alarmRequest]{
-	api.SetMember("kind", "failed: runs fail. slow: runs take long. cost: money. silent: no run succeeds. skipped: triggers start nothing. deliveries: receivers of webhooks fail. waiting: questions to people are open.",
-		textOf("failed", "slow", "cost", "silent", "skipped", "deliveries", "waiting"), func(r *alarmRequest, v string) { r.Kind = alarms.Kind(v) }).Required("say what the alarm looks for"),
+	api.SetMember("kind", "failed: runs fail. slow: runs take long. cost: money. silent: no run succeeds. skipped: triggers start nothing. deliveries: receivers of webhooks fail. waiting: questions to people are open. test: a test that a schedule started did not pass.",
+		textOf("failed", "slow", "cost", "silent", "skipped", "deliveries", "waiting", "test"), func(r *alarmRequest, v string) { r.Kind = alarms.Kind(v) }).Required("say what the alarm looks for"),
 	api.Member("flow", "ID or slug of the flow. Without it the alarm is of the workspace, which needs the scope admin: each flow is looked at on its own, except for cost and silence.", api.TextType, func(r *alarmRequest) *string { return &r.flow }),
 	api.Member("count", "failed: failures in a row, by default 1. skipped: events in window, by default 1.", alarmCountType, func(r *alarmRequest) *int64 { return &r.Count }),
 	api.Member("percent", "failed: instead of count, the share of failures in window.", alarmCountType, func(r *alarmRequest) *int64 { return &r.Percent }),
@@ -102,7 +102,7 @@ func (s alarmServer) routes() api.Extension {
 		Method: http.MethodPut, Path: path, Scopes: edits, Handle: s.setAlarm, Role: flow.MemberEditor, Audit: []string{"alarm.create", "alarm.change"}, Commands: []string{"alarm set"}, Limited: limited,
 		Doc: openapi.Operation{ID: "setAlarm", Tag: tag, Summary: "Create an alarm or replace its configuration",
 			Text: "What is left out gets its default. What happened before the change does not count. An alarm that is paused stays paused.",
-			Body: alarmBody.Doc(), Problems: append([]flow.Code{flow.CodeInputInvalid, flow.CodeQuotaExceeded}, changed...), Answers: openapi.OK("The alarm.", Alarm{})},
+			Body: alarmBody.Doc(), Problems: append([]flow.Code{flow.CodeInputInvalid, flow.CodeQuotaExceeded, flow.CodeUpgradeInProgress}, changed...), Answers: openapi.OK("The alarm.", Alarm{})},
 	}, {
 		Method: http.MethodDelete, Path: path, Scopes: edits, Handle: s.deleteAlarm, Role: flow.MemberEditor, Audit: []string{"alarm.delete"}, Commands: []string{"alarm delete"}, Limited: limited,
 		Doc: openapi.Operation{ID: "deleteAlarm", Tag: tag, Summary: "Delete an alarm with its messages", Problems: changed, Answers: openapi.NoContent("Deleted.")},

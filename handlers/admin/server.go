@@ -9,6 +9,7 @@ import (
 	"sluice/db"
 	"sluice/flow"
 	"sluice/flow/cases"
+	"sluice/flow/hooks"
 	"sluice/flow/library"
 	"sluice/flow/people"
 	"sluice/handlers/api"
@@ -30,6 +31,7 @@ type Config struct {
 	Embed    func(ctx context.Context, ws flow.WorkspaceID, text string) ([]float32, error)
 	Filter   func(ctx context.Context, where string) (func(source string, metadata *flow.Object) (bool, error), error)
 	Evaluate func(ctx context.Context, source string, variables map[string]any) (any, error) // evaluates an expression of an input of a schedule
+	Scope    hooks.Scope                                                                     // evaluates the expressions of incoming webhooks
 	// Past finds what a run that has ended gives to a test case.
 	Past func(ctx context.Context, run *flow.Run) (*cases.Past, error)
 }
@@ -66,6 +68,7 @@ func New(a *api.Server, cfg Config) *Server {
 	beside := companionServer{&library.Companions{Store: cfg.Store, IDs: cfg.IDs, Now: a.Now, CheckExpression: cfg.Compile, Mails: cfg.Mails, Library: a.Library}}
 	told := alarmServer{s, library.Alarms{Store: cfg.Store, IDs: cfg.IDs, Now: a.Now, Mails: cfg.Mails}}
 	a.Library.Tests = &library.Tests{Store: cfg.Store, IDs: cfg.IDs, Now: a.Now, Library: a.Library, Start: a.Runner.StartRun, Rerun: a.Runner.Rerun, Past: cfg.Past, CheckExpression: cfg.Compile}
+	s.triggers.Tests = a.Library.Tests
 	a.Library.Companions = beside.Companions // so that an apply can have files beside flows
 	for _, e := range []api.Extension{
 		s.usageRoutes(), s.schemaRoutes(), s.keyRoutes(), s.credentialRoutes(), s.userRoutes(),

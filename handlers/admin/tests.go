@@ -33,6 +33,10 @@ var testNames = map[reflect.Type]string{
 	reflect.TypeFor[RecordingList]():   "RecordingList",
 	reflect.TypeFor[RecordingsAdded](): "RecordingsAdded",
 	reflect.TypeFor[TestEstimate]():    "TestEstimate",
+	reflect.TypeFor[CaseFromEvent]():   "CaseMade",
+	reflect.TypeFor[CasesLabeled]():    "CasesLabeled",
+	reflect.TypeFor[LabelProblem]():    "LabelProblem",
+	reflect.TypeFor[cases.FindsRate](): "FindsRate",
 }
 
 var testParams = map[string]map[string]any{
@@ -87,8 +91,12 @@ type TestCandidate struct {
 	Recorded      bool           `json:"recorded" doc:"Cost and time are those of recorded results."`
 	Worse         []string       `json:"worse" doc:"Cases that the baseline passes."`
 	Better        []string       `json:"better" doc:"Cases that the baseline fails."`
+	Finds         []FindsRate    `json:"finds" doc:"How often searches had the wanted source among their first hits (hits@k), for each k."`
 	Clear         bool           `json:"clear" doc:"The difference is more than chance."`
 }
+
+// FindsRate is the JSON of how often searches found a source.
+type FindsRate = cases.FindsRate
 
 // TestObject is the JSON of a test.
 type TestObject struct {
@@ -225,7 +233,7 @@ func (s testServer) routes() api.Extension {
 	}, {
 		Method: http.MethodDelete, Path: list + "/:case", Scopes: edits, Handle: s.deleteCase, Role: flow.MemberEditor, Audit: []string{"case.delete"}, Commands: []string{"case remove"},
 		Doc: openapi.Operation{ID: "deleteCase", Tag: tag, Summary: "Delete a test case", Text: "Reports of tests that ran it stay.", Problems: []flow.Code{flow.CodeStorageFull}, Answers: openapi.NoContent("Deleted.")},
-	}, s.fromRunsRoute(list, tag), {
+	}, s.fromRunsRoute(list, tag), s.fromEventRoute(list, tag), s.labelRoute(list, tag), {
 		Method: http.MethodPost, Path: tests, Scopes: runs, Handle: s.startTest, Tool: "run_tests", Role: flow.MemberEditor, Commands: []string{"flow test"},
 		Doc: openapi.Operation{ID: "startTest", Tag: tag, Summary: "Run the test cases of a flow",
 			Text:   "A test is a run whose child runs are the cases, for each candidate. They count against dollars and concurrent runs, not against runs per day. Webhooks are not sent, approvals get the answers of the case, and delays end at once.",
@@ -373,7 +381,7 @@ func (s testServer) object(c *api.Call, t *cases.Test, run *flow.Run) (o TestObj
 		k := &report.Candidates[i]
 		o.Candidates = append(o.Candidates, TestCandidate{
 			Label: k.Label, Version: k.Version, Draft: k.Draft, Set: k.Set, Hash: k.Hash, Passed: k.Passed, Failed: k.Failed, Errored: k.Errored, Stale: k.Stale, Pending: k.Pending,
-			PassRate: k.PassRate(), Low: k.Low, High: k.High, USD: k.USD.Dollars(), SpentUSD: k.Spent.Dollars(), JudgeUSD: k.JudgeUSD.Dollars(), JudgeSpentUSD: k.JudgeSpent.Dollars(), P95MS: k.P95.Milliseconds(), Recorded: k.Recorded, Worse: append([]string{}, k.Worse...), Better: append([]string{}, k.Better...), Clear: k.Clear,
+			PassRate: k.PassRate(), Low: k.Low, High: k.High, USD: k.USD.Dollars(), SpentUSD: k.Spent.Dollars(), JudgeUSD: k.JudgeUSD.Dollars(), JudgeSpentUSD: k.JudgeSpent.Dollars(), P95MS: k.P95.Milliseconds(), Recorded: k.Recorded, Worse: append([]string{}, k.Worse...), Better: append([]string{}, k.Better...), Finds: append([]FindsRate{}, k.Finds...), Clear: k.Clear,
 		})
 		if o.Candidates[i].Set == nil {
 			o.Candidates[i].Set = map[string]any{}

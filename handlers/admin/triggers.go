@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/cases"
 	"sluice/flow/schedule"
 	"sluice/flow/triggers"
 	"sluice/handlers/api"
@@ -45,11 +46,20 @@ var scheduleBody = api.Body[triggers.Config]{Name: "SetSchedule", Of: "a schedul
 	api.Member("except", "Local dates without starts, or ranges such as 2026-12-24/2027-01-01.", textsType, func(c *triggers.Config) *[]string { return &c.Except }),
 	api.Member("jitter_s", "Delays each schedule by a fixed number of seconds up to this.", countType, func(c *triggers.Config) *int64 { return &c.Jitter }),
 	api.Member("inputs", "Inputs by name: values, or objects with an expression, such as {\"cel\": \"local.date\"}.", api.ObjectType, func(c *triggers.Config) **flow.Object { return &c.Inputs }),
+	api.Member("test", "A test that is started instead of a run: the members of a request for a test, without documents. cases may have the latest runs that succeeded, such as {\"runs\": {\"limit\": 50, \"newer\": \"24h\"}}. The key needs the scopes that it needs to start the test.", scheduledTestType.OrAbsent(), func(c *triggers.Config) **triggers.Test { return &c.Test }),
 	api.SetMember("overlap", "What happens while the last run is in progress. Default: skip.", textOf("skip", "queue", "replace", "allow"), func(c *triggers.Config, v string) { c.Overlap = triggers.Overlap(v) }),
 	api.SetMember("catch_up", "Which missed times start after downtime. Default: one, the latest.", textOf("one", "none", "all"), func(c *triggers.Config, v string) { c.CatchUp = triggers.CatchUp(v) }),
 	api.Member("max_late", "How late a time may start. Default: 6h.", api.TextType, func(c *triggers.Config) *string { return &c.MaxLate }),
 	api.Member("pause_after", "Pause after this many failed runs in a row. Default: 0, never.", countType, func(c *triggers.Config) *int64 { return &c.PauseAfter }),
 }}
+
+// scheduledTestType has tests of schedules.
+var scheduledTestType = api.Type[*triggers.Test]{Read: triggers.ParseTest, Schema: schema{"type": "object", "properties": schema{
+	"mode": schema{"type": "string", "enum": []any{flow.CaseReplay, flow.CaseFill, flow.CaseLive}}, "candidates": schema{"type": "array", "items": scheduledCandidate, "maxItems": cases.MaxCandidates}, "baseline": scheduledCandidate,
+	"tags": textsType.Schema, "cases": triggers.TestedCases{}.JSONSchema(), "allow": textsType.Schema, "repeat": repeatType.Schema, "concurrency": concurrencyType.Schema, "children": childrenType.Schema, "max_usd": schema{"type": "number", "minimum": 0},
+}}}
+
+var scheduledCandidate = schema{"type": "object", "properties": schema{"version": candidateVersion.Schema, "set": schema{"type": "object"}}}
 
 // textOf returns the type of a text that is one of some values.
 func textOf(values ...string) api.Type[string] { return api.TextType.With("enum", values) }
@@ -71,7 +81,7 @@ func (s *Server) triggerRoutes() api.Extension {
 		Method: http.MethodPut, Path: path, Scopes: edits, Handle: s.setTrigger, Audit: []string{"trigger.create", "trigger.change"}, Tool: "set_trigger", Limited: limited,
 		Doc: openapi.Operation{ID: "setTrigger", Tag: tag, Summary: "Create a schedule or replace its configuration",
 			Text: "What is left out gets its default. This starts nothing: the schedule continues from now. One that is paused stays paused. A key with limits or an expiry may not change triggers.",
-			Body: scheduleBody.Doc(), Problems: append([]flow.Code{flow.CodeScheduleInvalid, flow.CodeQuotaExceeded, flow.CodeUpgradeInProgress}, changed...),
+			Body: scheduleBody.Doc(), Problems: append([]flow.Code{flow.CodeScheduleInvalid, flow.CodeInputInvalid, flow.CodeScopeMissing, flow.CodeFlowNotAllowed, flow.CodeQuotaExceeded, flow.CodeUpgradeInProgress}, changed...),
 			Answers: openapi.OK("The trigger.", Trigger{})},
 	}, {
 		Method: http.MethodDelete, Path: path, Scopes: edits, Handle: s.deleteTrigger, Audit: []string{"trigger.delete"}, Limited: limited,
@@ -129,6 +139,7 @@ type TriggerEvent struct {
 	ScheduledAt api.Time       `json:"scheduled_at"`
 	At          api.Time       `json:"at" doc:"When it was decided."`
 	RunID       *flow.RunID    `json:"run_id" doc:"The run that was started, or that was still in progress."`
+	TestID      *string        `json:"test_id" doc:"The test that this run executes, or null."`
 	Code        *flow.Code     `json:"code"`
 	Detail      string         `json:"detail"`
 }
@@ -141,7 +152,8 @@ type TriggerEvents struct {
 
 // TriggerStarted is the response to a start by hand.
 type TriggerStarted struct {
-	RunID flow.RunID `json:"run_id"`
+	RunID  flow.RunID `json:"run_id"`
+	TestID *string    `json:"test_id" doc:"The test that this run executes, or null."`
 }
 
 // SchedulePreview is the JSON of what a schedule would do.
@@ -290,7 +302,15 @@ func (s *Server) startTrigger(c *api.Call) error {
 	if err != nil {
 		return err
 	}
-	return c.WriteJSON(http.StatusOK, TriggerStarted{started.Run.ID})
+	o := TriggerStarted{RunID: started.Run.ID}
+	if t.Config.Test != nil {
+		test, err := s.Store.FindTestOfRun(c.Request().Context(), t.WorkspaceID, o.RunID)
+		if err != nil {
+			return err
+		}
+		o.TestID = &test.ID
+	}
+	return c.WriteJSON(http.StatusOK, o)
 }
 
 // listTriggerEvents is GET flow/triggers/trigger/events.
@@ -309,9 +329,13 @@ func (s *Server) listTriggerEvents(c *api.Call) error {
 	}
 	o := TriggerEvents{Events: []TriggerEvent{}}
 	list, o.NextCursor = api.Page(list, limit, func(e *triggers.Event) string { return e.Position })
+	tests, err := s.Store.TestsOfEvents(c.Request().Context(), list)
+	if err != nil {
+		return err
+	}
 	for i := range list {
 		e := &list[i]
-		o.Events = append(o.Events, TriggerEvent{e.Key, e.State, api.Time(e.ScheduledAt()), api.Time(e.CreatedAt), orNull(e.RunID), orNull(e.Code), e.Detail})
+		o.Events = append(o.Events, TriggerEvent{e.Key, e.State, api.Time(e.ScheduledAt()), api.Time(e.CreatedAt), orNull(e.RunID), orNull(tests[e.RunID]), orNull(e.Code), e.Detail})
 	}
 	return c.WriteJSON(http.StatusOK, o)
 }

@@ -33,6 +33,7 @@ var alarmKinds = []view.KindRow{
 	{Kind: "cost", Title: "Runs cost much", Text: "A day, or a single run"},
 	{Kind: "skipped", Title: "Triggers start nothing", Text: "They skip, miss or reject events"},
 	{Kind: "deliveries", Title: "Webhooks fail", Text: "A receiver does not take messages"},
+	{Kind: "test", Title: "Tests fail", Text: "The latest test of a schedule did not pass"},
 	{Kind: "waiting", Title: "Questions wait", Text: "They have no answer after some time"},
 }
 
@@ -258,10 +259,13 @@ func alarmFields(a *alarms.Alarm, typed map[string]string, wrong components.Erro
 	case alarms.Skipped:
 		add("count", "Events", "Default: 1.", number(float64(c.Count)))
 		add("window", "Window", "Such as 1h. Default: 1h.", c.Window)
+	case alarms.FailedTest:
 	default:
 		add("over", "For longer than", "Such as 15m, 2h or 1d.", c.Over)
 	}
-	add("clear_after", "Over after", "How long the condition must not have held. Default: 5m.", c.ClearAfter)
+	if c.Kind != alarms.FailedTest { // it is over with a test that passes
+		add("clear_after", "Over after", "How long the condition must not have held. Default: 5m.", c.ClearAfter)
+	}
 	add("to", "Messages to", "One receiver a line: an address, a URL, slack:URL, teams:URL or flow:SLUG. Empty: only this page.", receiverLines(c.To))
 	return list
 }

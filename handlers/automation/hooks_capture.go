@@ -6,15 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"mime/multipart"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"sluice/flow"
 	"sluice/flow/contract"
 	"sluice/flow/document"
-	"sluice/flow/hooks"
 	"sluice/flow/signature"
 	"sluice/flow/triggers"
 	"sluice/handlers/web"
@@ -23,9 +20,6 @@ import (
 	editorview "sluice/views/editor"
 	"sluice/views/layout"
 )
-
-// errNoFiles stands for files, which are not kept with a request.
-var errNoFiles = flow.Errorf(flow.CodeInputInvalid, "The request has files, which are not kept. Upload them in the form of the run.")
 
 // useInDraft is GET draft: the form of a run of the draft, filled in by a request.
 func useInDraft(c *call, f *flow.Flow, t *triggers.Trigger) error {
@@ -76,23 +70,23 @@ func (c *call) edit(flowID flow.FlowID, edits []document.Edit) error {
 	return nil
 }
 
-// saveAsTest is POST case: a request becomes the case of a test.
+// saveAsTest is POST case: a request becomes a test case.
 func saveAsTest(c *call, f *flow.Flow, t *triggers.Trigger) error {
-	key := c.FormValue("key")
-	_, values, err := c.capturedInputs(f, t, key)
-	if err != nil {
-		return err
+	var made struct {
+		ID      *string  `json:"id"`
+		Skipped string   `json:"skipped"`
+		LeftOut []string `json:"left_out"`
 	}
-	body := &flow.Object{}
-	body.Set("name", title(t.Name)+" "+key)
-	body.Set("inputs", values)
-	id := nameOf(t.Name + "-" + flow.Hash([]byte(key))[:8])
-	refused, err := c.ask(http.MethodPut, "/v1/flow/"+string(f.ID)+"/cases/"+id, flow.EncodeJSON(body), nil)
+	refused, err := c.ask(http.MethodPost, "/v1/flow/"+string(f.ID)+"/cases/from-event", flow.EncodeJSON(map[string]any{"hook": t.ID, "event": c.FormValue("key")}), &made)
 	switch {
 	case err != nil:
 		return err
 	case refused != nil:
 		c.Toast(components.ToneBad, refused.Detail)
+	case made.ID == nil:
+		c.Toast(components.ToneWait, made.Skipped)
+	case len(made.LeftOut) > 0:
+		c.Toast(components.ToneWait, "The request was saved as a test case without "+strings.Join(made.LeftOut, ", ")+". Fill these in on the tab Tests, and add what you expect.")
 	default:
 		c.Toast(components.ToneOK, "The request was saved as a test case. Add what you expect of it on the tab Tests.")
 	}
@@ -105,18 +99,15 @@ func (c *call) capturedInputs(f *flow.Flow, t *triggers.Trigger, key string) ([]
 	if err != nil {
 		return nil, nil, err
 	}
-	var received triggers.Received
-	if e.Request == "" {
-		return nil, nil, flow.Errorf(flow.CodeNotFound, "The request was not kept. Let the webhook listen, and send it again.")
-	}
-	if err := json.Unmarshal([]byte(e.Request), &received); err != nil {
-		return nil, nil, fmt.Errorf("read the request of event %s: %w", e.Key, err)
+	received, err := triggers.ReceivedIn(e)
+	if err != nil {
+		return nil, nil, err
 	}
 	inputs, err := c.s.Runner.DraftInputs(c.Ctx(), f.WorkspaceID, f.ID, "")
 	if err != nil {
 		return nil, nil, err
 	}
-	values, err := c.mapped(t, &received, inputs)
+	values, err := c.mapped(t, received, inputs)
 	return inputs, values, err
 }
 
@@ -218,15 +209,7 @@ func testResult(w *web.ResponseRecorder) (components.Tone, string) {
 
 // mapped returns the inputs that a request gives.
 func (c *call) mapped(t *triggers.Trigger, received *triggers.Received, inputs []contract.Input) (*flow.Object, error) {
-	m := &hooks.Message{Method: received.Method, Header: http.Header{}, Raw: []byte(received.Body)}
-	for name, value := range received.Headers {
-		m.Header.Set(name, value)
-	}
-	var err error
-	if m.Query, err = url.ParseQuery(received.Query); err != nil {
-		m.Query = url.Values{}
-	}
-	m.Body, err = hooks.Decode(m.Header.Get("Content-Type"), m.Raw, func(*multipart.Part) (any, error) { return nil, errNoFiles })
+	m, err := received.Message()
 	if err != nil {
 		return nil, err
 	}

@@ -78,8 +78,12 @@ func (e *scheduleEditor) form(t *triggers.Trigger, config *triggers.Config) *vie
 	if config.PauseAfter != 0 {
 		f.PauseAfter = strconv.FormatInt(config.PauseAfter, 10)
 	}
+	f.Starts, f.Test = view.StartsRun, testForm(config.Test)
+	if config.Test != nil {
+		f.Starts = view.StartsTest
+	}
 	f.Inputs = inputFields(e.inputs, config.Inputs, view.ScheduleSources)
-	f.More = config.Inputs.Len() > 0 || slices.ContainsFunc(e.inputs, func(in contract.Input) bool { return in.Required })
+	f.More = config.Inputs.Len() > 0 || config.Test == nil && slices.ContainsFunc(e.inputs, func(in contract.Input) bool { return in.Required })
 	f.Title = "New schedule"
 	if t != nil {
 		f.ID, f.Title, f.On = t.ID, title(t.Name), t.On
@@ -273,7 +277,12 @@ func (e *scheduleEditor) read(t *triggers.Trigger) (form *view.ScheduleForm, con
 	config.PauseAfter = count(text("pause_after"), "pause_after", errs)
 	var wrong map[string]string
 	config.Inputs, wrong = readInputs(c, e.inputs, config.Inputs)
+	var test view.TestForm
+	if config.Test, test = readTest(c, config.Test, errs); config.Test != nil {
+		config.Inputs, wrong = nil, nil
+	}
 	form = e.form(t, &config)
+	form.Test = test
 	form.Fields, form.Phrase, form.Name, form.Errors = fields, phrase, text("name"), errs
 	form.Jitter, form.PauseAfter, form.Except = text("jitter_s"), text("pause_after"), text("except")
 	form.Was = c.FormValue("was")
@@ -350,7 +359,7 @@ func saveSchedule(c *call, f *flow.Flow, t *triggers.Trigger) error {
 		return refuse(http.StatusOK)
 	}
 	for i := range form.Inputs {
-		if in := &form.Inputs[i]; in.Required && in.Source == "" {
+		if in := &form.Inputs[i]; in.Required && in.Source == "" && config.Test == nil {
 			in.Error, form.Errors["inputs"], form.More = "The flow needs a value.", "Set the inputs.", true
 		}
 	}
@@ -407,6 +416,10 @@ func assignErrors(err error, errs components.Errors, inputs []view.InputField) e
 	for _, p := range e.Fields {
 		field, rest, _ := strings.Cut(strings.TrimPrefix(p.Pointer, "/"), "/")
 		text := strings.TrimSuffix(field+" "+p.Detail, ".") + "."
+		if name := testFields[strings.TrimPrefix(p.Pointer, "/")]; name != "" {
+			errs[name] = problemText(p.Detail)
+			continue
+		}
 		if field == "inputs" {
 			name, _, _ := strings.Cut(rest, "/")
 			for i := range inputs {

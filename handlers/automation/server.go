@@ -57,7 +57,7 @@ type Server struct {
 func New(site *web.Site, cfg Config) *Server {
 	return &Server{
 		Site: site, Config: cfg,
-		triggers:    library.Triggers{Store: site.Store, IDs: site.IDs, Now: site.Now, Start: cfg.Runner.StartRun, CheckExpression: cfg.Compile, Evaluate: cfg.Evaluate},
+		triggers:    library.Triggers{Store: site.Store, IDs: site.IDs, Now: site.Now, Start: cfg.Runner.StartRun, CheckExpression: cfg.Compile, Evaluate: cfg.Evaluate, Tests: cfg.Library.Tests},
 		alarms:      library.Alarms{Store: site.Store, IDs: site.IDs, Now: site.Now, Mails: site.Mail != nil},
 		hooks:       library.Hooks{Store: site.Store, Now: site.Now, IDs: site.IDs, Compile: cfg.Compile},
 		credentials: library.Credentials{Store: site.Store, Kinds: site.Kinds, Providers: cfg.Providers},

@@ -142,12 +142,25 @@ func fillEvents(c *call, f *flow.Flow, list []triggers.Trigger, page *view.Trigg
 	if err != nil {
 		return err
 	}
+	tests, err := c.s.Store.TestsOfEvents(c.Ctx(), events)
+	if err != nil {
+		return err
+	}
 	for i := range events {
 		if t := byID[events[i].TriggerID]; t != nil {
-			page.Events = append(page.Events, eventRow(t, &events[i], zone))
+			row := eventRow(t, &events[i], zone)
+			if test := tests[events[i].RunID]; test != "" {
+				row.Report = templ.SafeURL(reportPath(f, test))
+			}
+			page.Events = append(page.Events, row)
 		}
 	}
 	return nil
+}
+
+// reportPath returns the path of the report of a test.
+func reportPath(f *flow.Flow, test string) string {
+	return "/flows/" + url.PathEscape(string(f.ID)) + "/tests/reports/" + url.PathEscape(test)
 }
 
 // eventRow converts an event.
@@ -216,6 +229,9 @@ func (r rows) row(t *triggers.Trigger, flowName string) (row, error) {
 			v.Sentence, v.plan = "This schedule can’t be read. Open it and save it again.", nil
 		} else {
 			v.Sentence = v.plan.Sentence()
+			if t.Config.Test != nil {
+				v.Sentence += ", " + testSentence(t.Config.Test)
+			}
 			r.setNext(&v, t)
 		}
 	}
@@ -442,6 +458,13 @@ func startTrigger(c *call, f *flow.Flow, t *triggers.Trigger) error {
 	}
 	if err != nil {
 		return err
+	}
+	if t.Config.Test != nil {
+		test, err := c.s.Store.FindTestOfRun(c.Ctx(), f.WorkspaceID, started.Run.ID)
+		if err != nil {
+			return err
+		}
+		return c.Redirect(reportPath(f, test.ID))
 	}
 	return c.Redirect(components.RunPath(string(started.Run.ID)))
 }

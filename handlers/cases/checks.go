@@ -35,7 +35,7 @@ func rowOf(c *cases.Check) view.CheckRow {
 		row.Value = flow.Text(c.Value)
 	case cases.Status:
 		row.Value = strings.TrimSpace(flow.Text(c.Value) + " " + c.Code)
-	case cases.StepsCheck, cases.LimitsCheck:
+	case cases.StepsCheck, cases.LimitsCheck, cases.FindsCheck:
 		o, _ := flow.AsObject(c.Value)
 		var list []string
 		for name, v := range o.All() {
@@ -102,7 +102,7 @@ func checkOf(row *view.CheckRow) (*flow.Object, error) {
 		if code = strings.TrimSpace(code); code != "" {
 			o.Set("code", code)
 		}
-	case cases.StepsCheck, cases.LimitsCheck:
+	case cases.StepsCheck, cases.LimitsCheck, cases.FindsCheck:
 		members := &flow.Object{}
 		for _, line := range filledLines(text) {
 			name, value, ok := strings.Cut(line, ":")
@@ -112,6 +112,9 @@ func checkOf(row *view.CheckRow) (*flow.Object, error) {
 			v := any(strings.TrimSpace(value))
 			if row.Kind == cases.LimitsCheck {
 				v = textValue(strings.TrimPrefix(strings.TrimSpace(value), "$"))
+			}
+			if row.Kind == cases.FindsCheck && strings.TrimSpace(name) == "top" {
+				v = textValue(strings.TrimSpace(value))
 			}
 			members.Set(strings.TrimSpace(name), v)
 		}

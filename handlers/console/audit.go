@@ -95,7 +95,7 @@ var auditText = map[string]string{
 	"trigger.create": "added a trigger to", "trigger.change": "changed a trigger of",
 	"trigger.rotate": "rotated the URL of a trigger of", "trigger.reveal": "read the URL of a trigger of", "trigger.capture": "captured requests to a trigger of", "trigger.test": "sent a test to a trigger of",
 	"trigger.delete": "deleted a trigger of", "trigger.pause": "paused a trigger of", "trigger.resume": "resumed a trigger of", "trigger.now": "started a trigger of",
-	"case.recordings": "added recorded results to", "test.live": "tested with real calls",
+	"case.recordings": "added recorded results to", "case.labels": "labeled test cases of", "test.live": "tested with real calls",
 	"alarm.create": "added the alarm", "alarm.change": "changed the alarm", "alarm.delete": "deleted the alarm", "alarm.pause": "paused the alarm", "alarm.resume": "resumed the alarm", "alarm.test": "tested the alarm", "alarm.rotate": "replaced the secret of the alarm",
 	"knowledge.create": "created the knowledge base", "knowledge.change": "changed the knowledge base", "knowledge.delete": "deleted the knowledge base",
 	"knowledge.add": "added a document to", "knowledge.remove": "removed a document from", "knowledge.rebuild": "rebuilt",

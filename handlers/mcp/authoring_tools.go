@@ -71,6 +71,14 @@ var authorTools = []authorTool{
 			{Name: "case", Type: flow.TypeJSON, Required: true, Description: `The case: inputs, checks such as {"output": "label", "equals": "refund"}, and if needed expected, answers, stubs, tags, notes. A secret input names a credential: {"credential": "name"}.`}},
 		whole: "case"},
 
+	{name: "save_event_as_case", title: "Save a captured request as a test case", hints: changes,
+		text:   "Makes a test case of a request that an incoming webhook received and kept. Secrets are removed, and inputs from headers are left out. It counts once it has expected outputs: label_cases sets these. Needs the scope edit.",
+		inputs: []contract.Input{flowInput}},
+
+	{name: "label_cases", title: "Set what test cases expect", hints: changes,
+		text:   "Sets the expected outputs of many test cases from a CSV table. If a row is wrong, nothing is stored, and the problems are listed by row. Needs the scope edit.",
+		inputs: []contract.Input{flowInput}},
+
 	{name: "run_tests", title: "Run the tests of a flow", hints: changes,
 		text: "Starts a test of a version and returns its ID; read_report has the result. Nothing is sent or changed outside. replay costs nothing and uses recorded results only; fill calls models and reads what is not recorded. Other versions than the live one need the scope manage.",
 		inputs: []contract.Input{flowInput, versionInput("version", "draft"), baselineInput,
@@ -106,7 +114,7 @@ var authorTools = []authorTool{
 		inputs: []contract.Input{scheduleInput}, whole: "schedule"},
 
 	{name: "set_trigger", title: "Set a schedule", hints: changes,
-		text:   "Makes a schedule of a flow, or replaces its configuration. It starts runs of the live version at the planned times. Ask the person first.",
+		text:   "Makes a schedule of a flow, or replaces its configuration. It starts runs of the live version at the planned times or, with test, a test. Ask the person first.",
 		inputs: []contract.Input{flowInput, {Name: "name", Type: flow.TypeText, Required: true, Description: "The name of the schedule: lower-case letters, digits and hyphens."}, scheduleInput},
 		whole:  "schedule"},
 

@@ -27,6 +27,7 @@ import (
 	"sluice/flow/filelinks"
 	"sluice/flow/hooks"
 	"sluice/flow/library"
+	"sluice/flow/triggers"
 	"sluice/handlers"
 	"sluice/handlers/web"
 	"sluice/handlers/web/conns"
@@ -154,6 +155,9 @@ func (h *Env) startRunner() *jobs.Runner {
 		ProviderOf: nodes.ProviderOf, Calls: outbound.WithCalls,
 		Widened: func(ctx context.Context, run *flow.Run) (map[string][]string, error) {
 			return library.WidenedTools(ctx, h.Library, run.WorkspaceID, run.FlowID, run.Version)
+		},
+		StartTest: func(ctx context.Context, t *triggers.Trigger, o *flow.Occurrence, claim string) (flow.Started, error) {
+			return library.StartScheduled(ctx, h.Library, t, o, claim)
 		},
 		Store: h.Store, Queue: queue, Kinds: h.kinds, Secrets: &flow.Resolver{Store: h.Store}, Prices: FakePrices{}, Files: h.Store, HTTP: http.DefaultClient,
 		Links: &filelinks.Signer{Base: "http://files.test", Key: []byte("secret that signs links in tests")}, Instance: instance, Workers: 8, Log: quiet,

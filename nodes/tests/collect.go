@@ -26,7 +26,7 @@ type paths struct {
 
 // result returns what is known of the run of a case. hash is that of its document.
 func (c *collector) result(ctx context.Context, r *flow.ChildResult, hash string) (*cases.Result, error) {
-	out := &cases.Result{RunID: r.RunID, State: r.State, Error: r.Error, Outputs: r.Outputs, Steps: map[string]flow.StepState{}, Sends: map[string]any{}}
+	out := &cases.Result{RunID: r.RunID, State: r.State, Error: r.Error, Outputs: r.Outputs, Steps: map[string]flow.StepState{}, Sends: map[string]any{}, Hits: map[string][][]string{}}
 	if r.RunID == "" {
 		out.State = flow.RunFailed
 		return out, nil
@@ -95,6 +95,9 @@ func (c *collector) add(ctx context.Context, runID flow.RunID, hash string, out 
 		if !below[s.Path] {
 			took[s.Path] = u.us
 		}
+		if node, _, _ := strings.Cut(s.Path, flow.SubSeparator); top && s.Kind == searchKind && (s.State == flow.StepSucceeded || s.State == flow.StepReused) {
+			out.Hits[node] = append(out.Hits[node], sourcesOf(s.Outputs["hits"]))
+		}
 		if node := s.Path; top && !flow.IsSubStep(node) {
 			out.Steps[node] = s.State
 			if s.State == flow.StepReused {
@@ -107,6 +110,21 @@ func (c *collector) add(ctx context.Context, runID flow.RunID, hash string, out 
 	}
 	sum.us, err = c.longest(ctx, hash, took)
 	return sum, err
+}
+
+// searchKind is the kind of steps that search knowledge bases.
+const searchKind = "knowledge_search"
+
+// sourcesOf returns the sources of the hits of a search, the best first.
+func sourcesOf(hits any) []string {
+	list, _ := hits.([]any)
+	sources := make([]string, len(list))
+	for i := range list {
+		if o, ok := flow.AsObject(list[i]); ok {
+			sources[i] = flow.Text(o.Get("source"))
+		}
+	}
+	return sources
 }
 
 // recordedBy returns what a step took from a recording, or nil.

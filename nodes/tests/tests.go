@@ -18,7 +18,7 @@ type Store interface {
 	FindCaseSet(ctx context.Context, ws flow.WorkspaceID, hash string) (*cases.File, error)
 	SaveVerdicts(ctx context.Context, t *cases.Test, first int, list []cases.Verdict) error
 	FindDocument(ctx context.Context, ws flow.WorkspaceID, hash string) ([]byte, error)
-	// FindCaseSteps returns the steps of a run, with the outputs of webhooks only.
+	// FindCaseSteps returns the steps of a run, with the outputs of webhooks and searches only.
 	FindCaseSteps(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Step, error)
 	ListChildren(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]flow.Children, error)
 	ReadChildren(ctx context.Context, ws flow.WorkspaceID, step flow.CallingStep, from, to int) ([]flow.ChildResult, error)

@@ -25,12 +25,42 @@ type ScheduleForm struct {
 	Overlap, CatchUp, MaxLate   string
 	From, Until, Except, Jitter string
 	PauseAfter                  string
+	Starts                      string // StartsRun or StartsTest
+	Test                        TestForm
 	Inputs                      []InputField
 	More                        bool // the settings below are open
 
 	Preview SchedulePreview
 	Errors  components.Errors
 }
+
+// What a schedule starts.
+const (
+	StartsRun  = "run"
+	StartsTest = "test"
+)
+
+// TestForm says what a schedule tests.
+type TestForm struct {
+	Kept    string // describes candidates that the form cannot show; "" if it can
+	Version string // "", draft, or draft with the live version as baseline
+	Mode    string
+	Cases   string // "", tags or runs
+	Tags    string
+	Limit   string // of the latest runs
+	Newer   string
+	MaxUSD  string
+}
+
+// VersionCompared is the draft, compared with the live version.
+const VersionCompared = "compared"
+
+var (
+	starts       = []components.Option{{Value: StartsRun, Label: "Run"}, {Value: StartsTest, Label: "Test"}}
+	testVersions = []components.Option{{Value: "", Label: "Live version"}, {Value: "draft", Label: "Draft"}, {Value: VersionCompared, Label: "Draft, compared with the live version"}}
+	testModes    = []choice{{"live", "All", "notices models that changed"}, {"fill", "Missing", "only what is not recorded"}, {"replay", "None", "only recorded results"}}
+	testCases    = []components.Option{{Value: "", Label: "All test cases"}, {Value: "tags", Label: "Test cases with tags"}, {Value: "runs", Label: "Latest runs"}}
+)
 
 // SchedulePreview is what a schedule would do.
 type SchedulePreview struct {

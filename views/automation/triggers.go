@@ -89,6 +89,7 @@ type EventRow struct {
 	Reason  string
 	At      time.Time
 	RunID   string
+	Report  templ.SafeURL // of the test that it started, or ""
 }
 
 // eventSigns has the icons and colors of the states of events.

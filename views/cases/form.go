@@ -61,7 +61,7 @@ const KindJSON = "json"
 var CheckKinds = []components.Option{
 	{Value: "", Label: "Choose…"}, {Value: "equals", Label: "is"}, {Value: "one_of", Label: "is one of"}, {Value: "contains", Label: "contains"}, {Value: "not_contains", Label: "doesn’t contain"}, {Value: "matches", Label: "matches"},
 	{Value: "schema", Label: "fits JSON Schema"}, {Value: "expected", Label: "is as expected"}, {Value: "status", Label: "run ends"}, {Value: "steps", Label: "steps end"}, {Value: "sends", Label: "webhook sends"},
-	{Value: "limits", Label: "at most"}, {Value: "expression", Label: "expression is true"}, {Value: "similar", Label: "means the same as"}, {Value: "judge", Label: "a model judges"}, {Value: "flow", Label: "a flow checks"}, {Value: KindJSON, Label: "JSON"},
+	{Value: "finds", Label: "search finds"}, {Value: "limits", Label: "at most"}, {Value: "expression", Label: "expression is true"}, {Value: "similar", Label: "means the same as"}, {Value: "judge", Label: "a model judges"}, {Value: "flow", Label: "a flow checks"}, {Value: KindJSON, Label: "JSON"},
 }
 
 // kindHelp says what to write for each kind.

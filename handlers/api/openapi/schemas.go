@@ -23,6 +23,9 @@ func (s *Schemas) Of(t reflect.Type) Schema {
 	if leaf, ok := s.leaves[t]; ok {
 		return maps.Clone(leaf)
 	}
+	if t.Kind() != reflect.Pointer && t.Implements(reflect.TypeFor[described]()) {
+		return reflect.Zero(t).Interface().(described).JSONSchema()
+	}
 	switch t.Kind() {
 	case reflect.Pointer:
 		return Nullable(s.Of(t.Elem()))
@@ -41,6 +44,9 @@ func (s *Schemas) Of(t reflect.Type) Schema {
 	}
 	return Schema{}
 }
+
+// described is a type that writes its own JSON.
+type described interface{ JSONSchema() map[string]any }
 
 // named returns a reference to the component of a type, or its schema if the type has no
 // name in the document.
