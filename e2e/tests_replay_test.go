@@ -59,7 +59,7 @@ func starterCases(t *testing.T, dir, site string) (total int) {
 		inputs, answers := object{}, object{"refund": object{"decision": "approved", "values": object{"amount": 10}}}
 		for _, n := range doc["nodes"].([]any) {
 			n := n.(object)
-			config := n["config"].(object)
+			config, _ := n["config"].(object) // a tool may have none
 			switch n["kind"] {
 			case "agent", "chat":
 				config["model"] = "openai/gpt-5-nano"
