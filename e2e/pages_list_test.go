@@ -33,6 +33,7 @@ type seeded struct {
 	kb               string // path of a knowledge base; see knowledge
 	document         string // path of a document of it, with a long name
 	searched         string // path of the run of a search
+	tested, report   string // paths of a flow with a gate and of the report of a test; see tests
 }
 
 // seed creates runs that succeed and runs that fail.
@@ -138,6 +139,7 @@ func (s *seeded) open() []place {
 func (s *seeded) private() []place {
 	schedule, hook := s.triggers()
 	base := s.knowledge()
+	tested, report := s.tests()
 	return []place{
 		{"schedule", schedule}, {"backfill", schedule + "/backfill?from=2026-11-02&until=2026-11-06"}, {"hook", hook},
 		{"alarms", "/alarms"}, {"alarm", "/alarms/many-fail"}, {"alarm-new", "/alarms/new/slow?flow=" + s.flow},
@@ -150,11 +152,63 @@ func (s *seeded) private() []place {
 		{"triggers", "/triggers"}, {"flow-triggers", "/flows/" + s.flow + "/triggers"}, {"schedule-new", "/flows/" + s.flow + "/triggers/schedule"}, {"hook-new", "/flows/" + s.flow + "/triggers/webhook"}, {"flow-limits", "/flows/" + s.flow + "/limits"},
 		{"batches", "/flows/" + s.flow + "/batches"}, {"batch", s.batch()},
 		{"knowledge", "/knowledge"}, {"knowledge-new", "/knowledge/+new"}, {"base", base + "?q=refund&expect=refund"}, {"base-settings", base + "/settings"}, {"base-document", s.document}, {"run-search", s.searched},
+		{"cases", tested + "/tests"}, {"case-open", tested + "/tests?case=ada"}, {"case", tested + "/tests/cases/ada"}, {"case-new", tested + "/tests/new"}, {"case-from-run", "/flows/" + s.flow + "/tests/new?run=" + s.run},
+		{"case-grid", tested + "/tests/grid"}, {"case-compare", tested + "/tests/compare"}, {"case-report", report + "?case=ada"}, {"publish-gate", tested + "/publish"},
 		{"keys", "/keys"}, {"key-new", "/keys/new"}, {"key", "/keys/" + s.keyID()}, {"flow-keys", "/flows/" + s.flow + "/keys"}, {"credentials", "/credentials"}, {"credential-choose", "/credentials?add="}, {"credential-new", "/credentials?add=openai"}, {"models", "/models"}, {"models-speech", "/models?category=text-to-speech"}, {"model", "/models/black-forest-labs/flux-schnell"},
 		{"deliveries", "/deliveries"}, {"delivery", "/deliveries/" + s.delivery}, {"endpoints", "/deliveries/endpoints"}, {"deliveries-again", "/deliveries/again"}, {"webhooks", "/flows/" + s.flow + "/webhooks"},
 		{"workspace", "/settings/workspace"}, {"members", "/settings/members"}, {"sessions", "/settings/sessions"}, {"two-step", "/settings/two-step"}, {"audit", "/settings/audit"}, {"password", "/password"},
 		{"docs-webhooks", "/docs/webhooks"}, {"docs-api", "/docs/api"}, {"docs-errors", "/docs/errors"}, {"docs-search", "/docs?q=idempotency"},
 	}
+}
+
+// guarded is a flow with cases and a gate. Its draft says something else than what is live.
+const guarded = `{"schema": "sluice.flow/v1", "name": "Greet guests", "nodes": [
+	{"id": "who", "kind": "input", "position": {"x": 0, "y": 0}, "config": {"name": "who", "type": "text", "example": "Ada"}},
+	{"id": "words", "kind": "template", "position": {"x": 280, "y": 0}, "config": {"template": "Hello {{who}}"}},
+	{"id": "send", "kind": "webhook", "position": {"x": 280, "y": 160}, "config": {"url": "https://example.com/guests"}},
+	{"id": "out", "kind": "output", "position": {"x": 560, "y": 0}, "config": {"name": "text"}}],
+	"edges": [{"from": "who.value", "to": "words.who"}, {"from": "words.text", "to": "out.value"}]}`
+
+// tests returns the paths of the cases of a flow with a gate, and of a report in which one got worse. Names are long, and in several scripts.
+func (s *seeded) tests() (flow, report string) {
+	s.t.Helper()
+	if s.report == "" {
+		dir := s.t.TempDir()
+		write := func(name, text string) {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				s.t.Fatal(err)
+			}
+		}
+		write("guests.flow.json", guarded)
+		s.must("flow", "apply", dir, "--publish")
+		long := strings.Repeat("Ein sehr langer Name ", 4) + "שם ארוך 😀" + strings.Repeat("x", 20)
+		file, err := json.Marshal(object{"schema": "sluice.tests/v1", "gate": object{"tags": []string{"must"}}, "cases": []object{
+			{"id": "ada", "name": long, "inputs": object{"who": "Ada"}, "tags": []string{"must", strings.Repeat("w", 110)}, "checks": []object{{"output": "text", "equals": "Hello Ada"}, {"expression": "outputs.text != ''", "watch": true}}},
+			{"id": "parcel", "inputs": object{"who": "דנה 📦"}},
+		}})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		write("guests.tests.json", string(file))
+		write("guests.flow.json", strings.Replace(guarded, "Hello {{who}}", "Bye {{who}}", 1))
+		s.must("flow", "apply", dir)
+		var flows []struct {
+			ID   string `json:"flow_id"`
+			Name string
+		}
+		if err := json.Unmarshal([]byte(s.must("flow", "list", "--json")), &flows); err != nil {
+			s.t.Fatal(err)
+		}
+		for _, f := range flows {
+			if f.Name == "Greet guests" {
+				s.tested = "/flows/" + f.ID
+			}
+		}
+		c := s.client(s.must("key", "create", "--name", "tests", "--scope", "edit,read,run,manage"))
+		o := c.want(http.StatusAccepted, http.MethodPost, "/v1"+strings.Replace(s.tested, "/flows/", "/flow/", 1)+"/tests", object{"candidates": []object{{"version": "draft"}}, "baseline": object{"version": "live"}, "mode": "replay"}, "Prefer: wait=60").object(s.t)
+		s.report = s.tested + "/tests/reports/" + fmt.Sprint(o["id"])
+	}
+	return s.tested, s.report
 }
 
 // knowledge returns the path of a base with a document.
