@@ -85,6 +85,8 @@ type Kind struct {
 	Remember func(in *In, so *Expansion) (memory any, err error)
 	// Tool declares how nodes of the kind serve as tools; nil if they cannot.
 	Tool *ToolUse
+	// Fetches reports whether a step downloads files, although its class is Inline. Tests take that for a request that reads.
+	Fetches func(in *In) bool
 	// Repeatable reports that steps mostly compute, although their class is Outside, and that a repeat
 	// costs only time. Like those of the class Compute, they are stopped when the process ends.
 	Repeatable bool

@@ -66,9 +66,16 @@ var _ = register(func(Deps) flow.Kind {
 			Ports:   map[string]any{"value": "My parcel has not arrived."},
 			Outputs: map[string]any{"value": "My parcel has not arrived."},
 		},
-		Run: passInput,
+		Run:     passInput,
+		Fetches: func(in *flow.In) bool { return len(remoteFiles(in)) > 0 },
 	}
 })
+
+// remoteFiles returns the files of an input that are given by URL.
+func remoteFiles(in *flow.In) map[int]flow.RemoteFile {
+	input := contract.ReadInput(&flow.Node{ID: in.Node, Config: in.Config})
+	return input.RemoteFiles(in.Ports["value"])
+}
 
 // passInput outputs the value of the input. It downloads files that are given by URL and
 // replaces the URLs by file values.

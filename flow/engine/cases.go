@@ -69,7 +69,7 @@ func (c *execution) beginCase(ctx context.Context, a Action) (context.Context, *
 	switch k := a.def.kind; {
 	case k.WaitsFor == flow.WaitsForApproval:
 		s.answer()
-	case !a.def.leavesProcess():
+	case !a.def.leavesProcess() && (k.Fetches == nil || !k.Fetches(a.In)):
 	default:
 		calls, err := s.outside(ctx)
 		if err != nil || calls {
@@ -153,7 +153,7 @@ func (n *graphNode) readsStoredFile(in *flow.In) bool {
 // writes reports whether steps of the node may change something outside.
 func (n *graphNode) writes() bool {
 	switch k := n.kind; {
-	case k.Charge != nil, k.Reads:
+	case k.Charge != nil, k.Reads, k.Fetches != nil:
 		return false
 	case n.sub != nil && n.sub.Effect != "":
 		return n.sub.Effect == flow.EffectWrite

@@ -291,14 +291,14 @@ func Grid(p layout.Page, g GridPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "<span id=\"grid-status\" class=\"muted\" role=\"status\"></span></div><details class=\"card grid-text\"><summary>As text</summary><div class=\"body\"><label for=\"grid-table\">Tabs between cells, in quotes if a cell has several lines. Rows with an ID change that case.</label> <textarea class=\"area mono\" id=\"grid-table\" name=\"table\" rows=\"12\" spellcheck=\"false\" wrap=\"off\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "<span id=\"grid-status\" class=\"muted\" role=\"status\"></span></div><details class=\"card grid-text\"><summary>As text</summary><div class=\"body\"><label for=\"grid-table\">Tabs between cells, in quotes if a cell has several lines. Rows with an ID change that case.</label> <textarea class=\"area mono\" id=\"grid-table\" name=\"table\" rows=\"12\" spellcheck=\"false\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var14 string
 			templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(g.Text)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `cases/grid.templ`, Line: 65, Col: 110}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `cases/grid.templ`, Line: 65, Col: 99}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 			if templ_7745c5c3_Err != nil {
