@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -151,4 +152,19 @@ func TestSaveEdit_is_synced_on_SQLite(t *testing.T) {
 	w.edit(1, "t1")
 	_, after := w.Groups()
 	wantEqual(t, "synced transactions", after-before, 1)
+}
+
+func TestReplaceDraft_takes_another_order_of_members(t *testing.T) {
+	setup(t, func(t *testing.T, w *fixture) {
+		l := w.studio()
+		f, err := l.Import(w.ctx, ws, "", []byte(`{"schema": "sluice.flow/v1", "name": "Studio", "nodes": [{"id": "a", "kind": "call", "config": {"text": "x", "secret": ""}}]}`))
+		w.must(err)
+		other, _ := document.ParseDocument(bytes.Replace(f.Draft, []byte(`"text":"x","secret":""`), []byte(`"secret":"","text":"x"`), 1))
+		w.must(l.ReplaceDraft(w.ctx, f, flow.Actor{ID: "user_1"}, f.Rev, other, false))
+		now, err := w.FindFlow(w.ctx, ws, f.ID)
+		w.must(err)
+		if bytes.Equal(now.Draft, f.Draft) || now.Rev <= f.Rev {
+			t.Errorf("revision %d has the draft %s", now.Rev, now.Draft)
+		}
+	})
 }

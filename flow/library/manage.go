@@ -198,7 +198,8 @@ func (l *Library) writeDraft(ctx context.Context, f *flow.Flow, by flow.Actor, d
 		return false, err
 	}
 	if from, _ := document.ParseDocument(f.Draft); from != nil {
-		if ops, ok := document.EditsBetween(from, d); ok {
+		// Some differences, such as the order of members in a value, are no edits.
+		if ops, ok := document.EditsBetween(from, d); ok && len(ops) > 0 {
 			_, err := l.EditFlow(ctx, f.WorkspaceID, f.ID, by.ID, document.EditRequest{Base: f.Rev, Tab: document.TabAPI, TxID: rand.Text(), Ops: ops, Whole: d})
 			return true, draftError(err)
 		}
