@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"sluice/flow"
 	"sluice/flow/contract"
@@ -67,14 +68,19 @@ var _ = register(func(Deps) flow.Kind {
 			Outputs: map[string]any{"value": "My parcel has not arrived."},
 		},
 		Run:     passInput,
-		Fetches: func(in *flow.In) bool { return len(remoteFiles(in)) > 0 },
+		Fetches: fetchesFiles,
 	}
 })
 
-// remoteFiles returns the files of an input that are given by URL.
-func remoteFiles(in *flow.In) map[int]flow.RemoteFile {
+// fetchesFiles reports whether a file of an input is given by a URL from which it must be downloaded.
+func fetchesFiles(in *flow.In) bool {
 	input := contract.ReadInput(&flow.Node{ID: in.Node, Config: in.Config})
-	return input.RemoteFiles(in.Ports["value"])
+	for _, f := range input.RemoteFiles(in.Ports["value"]) {
+		if !strings.HasPrefix(f.URL, "data:") {
+			return true
+		}
+	}
+	return false
 }
 
 // passInput outputs the value of the input. It downloads files that are given by URL and

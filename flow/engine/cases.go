@@ -106,6 +106,12 @@ func (s *caseStep) outside(ctx context.Context) (calls bool, err error) {
 	if mode == flow.CaseLive && (!writes || s.setting.Allows(s.node)) {
 		return true, nil
 	}
+	if n.kind.Fetches != nil { // the step fetches; the file belongs to the run, so a recording would outlive it
+		if mode == flow.CaseReplay {
+			return false, s.notRecorded(ctx)
+		}
+		return true, nil
+	}
 	if !writes && n.readsStoredFile(in) { // it needs no service
 		return false, nil
 	}
