@@ -230,4 +230,7 @@ func TestChecks_ask_other_flows_and_compare_meanings(t *testing.T) {
 	if status, code, raw := limited.send("POST", "/v1/flow/"+c.flow+"/tests", `{}`); status != 403 || code != "flow_not_allowed" {
 		t.Errorf("a key that may not use the flow of a check: %d %s", status, raw)
 	}
+	if status, code, raw := limited.send("PUT", "/v1/flow/"+c.flow+"/cases/three", `{"inputs":{"word":"yes"},"checks":[{"flow":"`+checker+`"}]}`); status != 403 || code != "flow_not_allowed" {
+		t.Errorf("such a key saves a check that a schedule would run: %d %s", status, raw)
+	}
 }

@@ -118,6 +118,7 @@ var transportSteps = []step{
 	{args: "case list greet"}, {args: "case list greet --json"}, {args: "flow test greet", code: exitError}, {args: "flow test greet --tags none", code: exitError}, {args: "flow test greet --case two --repeat 2 --candidate draft --baseline live"}, {args: "flow test greet --repeat x", code: exitUsage},
 	{args: "flow test greet --case two --start", keep: "test"}, {args: "test watch greet {test}"}, {args: "test show greet {test}"}, {args: "test show greet none", code: exitError}, {args: "test watch greet none", code: exitError},
 	{args: "case from-run greet {run}", code: exitError}, {args: "case from-run greet run_none", code: exitError}, {args: "case from-run none {run}", code: exitError},
+	{args: "case from-event greet open none", code: exitError}, {args: "case label greet {dir}/labels.csv --preview"}, {args: "case label greet {dir}/labels.csv"}, {args: "case label greet {dir}/greet.json", code: exitError}, {args: "case label none {dir}/labels.csv", code: exitError},
 	{args: "case remove greet two"}, {args: "case remove greet one"}, {args: "case remove greet one", code: exitError},
 	{args: "run cancel greet {run}"}, {args: "run cancel ask {third}", executes: true}, {args: "run cancel ask run_none", code: exitError},
 	{args: "run rerun greet run_none", code: exitError}, {args: "run rerun tell {told} --from none", code: exitError},
@@ -414,6 +415,9 @@ func writeTransportFlows(t *testing.T, dir, hook string) {
 		if err := os.WriteFile(filepath.Join(dir, name+".json"), []byte(document), 0o600); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "labels.csv"), []byte("case,text\none,Hello Ada\n"), 0o600); err != nil {
+		t.Fatal(err)
 	}
 	if err := os.Mkdir(filepath.Join(dir, "pulled"), 0o700); err != nil {
 		t.Fatal(err)

@@ -235,6 +235,9 @@ func (p *Plan) Setting(at *flow.CaseRun) *flow.CaseSetting {
 	}
 	if !at.Below {
 		s.Allow, s.Stubs = p.Spec.Allow, item.Case.Stubs
+		if item.Case.Memory.Len() > 0 {
+			s.Memory = item.Case.Memory.Map()
+		}
 	}
 	return s
 }

@@ -42,11 +42,17 @@ func planCases(ctx context.Context, s *Companions, r *CompanionRequest, _, wante
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := s.tests().mayAsk(ctx, r.Caller, f, now.Defaults.Checks); err != nil && !was.SameSettings(now) {
+		return nil, nil, err
+	}
 	for i := range now.Cases {
 		c := &now.Cases[i]
 		old, source := was.Find(c.ID), sources[c.ID]
 		if old != nil && old.Same(c) {
 			continue
+		}
+		if err := s.tests().MayAsk(ctx, r.Caller, f, c); err != nil {
+			return nil, nil, err
 		}
 		if r.Apply {
 			source = r.Source

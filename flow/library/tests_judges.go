@@ -22,6 +22,24 @@ func (s *Tests) mayAskFlows(ctx context.Context, key *flow.Key, f *flow.Flow, gr
 	return nil
 }
 
+// MayAsk returns an error if the checks of a case run flows that a key with a list of flows does not have: a person or a schedule that runs it later may use them.
+func (s *Tests) MayAsk(ctx context.Context, key *flow.Key, f *flow.Flow, c *cases.Case) error {
+	return s.mayAsk(ctx, key, f, c.Checks)
+}
+
+// mayAsk is MayAsk for some checks.
+func (s *Tests) mayAsk(ctx context.Context, key *flow.Key, f *flow.Flow, checks []cases.Check) error {
+	for i := range checks {
+		check := &checks[i]
+		if ref, is := check.Value.(string); is && check.Kind == cases.FlowCheck {
+			if err := s.mayUse(ctx, key, f, ref, "A check"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // JudgeState is a judge of a flow with what people said of its verdicts.
 type JudgeState struct {
 	cases.Check

@@ -316,6 +316,9 @@ func (s testServer) putCase(c *api.Call) error {
 	if err != nil {
 		return err
 	}
+	if err := s.MayAsk(c.Request().Context(), c.Key, f, parsed); err != nil {
+		return err
+	}
 	created, err := s.SetCase(c.Request().Context(), c.Actor(), f, parsed)
 	if err != nil {
 		return err
