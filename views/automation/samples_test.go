@@ -91,6 +91,7 @@ func sampleTriggers() TriggersPage {
 
 func sampleSchedule() *ScheduleForm {
 	return &ScheduleForm{
+		Starts: StartsRun,
 		FlowID: "flow_1", Title: "New schedule", Name: "Schedule", MayEdit: true, Phrase: "Weekdays at 9:00 AM, Berlin", Was: "Weekdays at 9:00 AM, Berlin",
 		Fields: schedule.FieldsOf(schedule.Spec{Cron: "0 9 * * 1-5"}), Timezone: "Europe/Berlin", Zones: []components.Option{{Value: "", Label: "Workspace (UTC)"}, {Value: "Europe/Berlin", Label: "Berlin (Europe)"}},
 		Overlap: "skip", CatchUp: "one", Errors: components.Errors{},
