@@ -180,7 +180,7 @@ func TestExitCodes(t *testing.T) {
 		{"key_unknown_flow", "", []string{"key", "create", "--name", "x", "--flow", "flow_nothing"}, 1, "", "flow list"},
 		{"key_without_name", "", []string{"key", "create"}, 2, "", "--name"},
 		{"key_bad_scope", "", []string{"key", "create", "--name", "x", "--scope", "all"}, 2, "", "manage, edit, approve, admin"},
-		{"key_no_scope", "", []string{"key", "create", "--name", "x", "--scope="}, 2, "", "--scope: choose at least one"},
+		{"key_no_scope", "", []string{"key", "create", "--name", "x", "--scope="}, 2, "", "--scope: wanted a list of at least one scope"},
 		{"key_expires_at_once", "", []string{"key", "create", "--name", "x", "--expires=0d"}, 2, "", "is not a time span"},
 		{"no_workers", "", []string{"flow", "list", "--workers", "0"}, 2, "", "at least 1"},
 		{"no_public_url", "", []string{"flow", "list", "--public-url", "ftp://x"}, 2, "", "SLUICE_PUBLIC_URL"},

@@ -1,6 +1,9 @@
 package e2e
 
-import "strings"
+import (
+	"net/url"
+	"strings"
+)
 
 // tests provokes the responses of cases and tests.
 func (k *contract) tests() {
@@ -31,6 +34,10 @@ func (k *contract) tests() {
 	c.want(200, "PUT", flow+"/hooks/events", object{"verify": object{"scheme": "none"}})
 	k.ask("all", "POST", flow+"/cases/from-event", object{"hook": "events", "event": "none"})
 	k.ask("all", "POST", flow+"/cases/from-event", object{"hook": 1})
+	k.ask("all", "POST", flow+"/cases/from-event", []byte("x"), "Content-Type: text/plain")
+	captureEvent(c, flow, "events", "event-1", object{"name": "Carl"})
+	k.ask("all", "POST", flow+"/cases/from-event", object{"hook": "events", "event": "event-1"})
+	k.ask("all", "POST", flow+"/cases/labels", []byte("x"), "Content-Type: text/plain")
 	k.ask("run", "POST", flow+"/cases/from-event", object{})
 	k.ask("all", "POST", flow+"/cases/labels", object{"csv": "case,greeting\nnobody,Hello\n"})
 	k.ask("all", "POST", flow+"/cases/labels", object{})
@@ -90,4 +97,17 @@ func (k *contract) tests() {
 	k.ask("run", "PUT", one, object{})
 	k.ask("run", "DELETE", one, nil)
 	k.ask("all", "DELETE", one, nil)
+}
+
+// captureEvent creates a webhook that keeps requests, and sends it one.
+func captureEvent(c *client, flow, hook, key string, body object) {
+	c.t.Helper()
+	made := c.want(200, "PUT", flow+"/hooks/"+hook, object{"verify": object{"scheme": "none"}, "once": "body.key"}).object(c.t)
+	c.want(200, "POST", flow+"/hooks/"+hook+"/capture", object{"on": true})
+	body["key"] = key
+	sent, err := url.Parse(made["url"].(string))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.do("POST", sent.Path, body)
 }

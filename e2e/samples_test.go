@@ -201,6 +201,9 @@ func (s *sampler) variables(operation string) map[string]string {
 	if strings.Contains(path, "/cases") || strings.Contains(path, "/tests") {
 		s.c.want(200, "PUT", "/v1/flow/"+values["FLOW"]+"/cases/one", object{"inputs": object{"ticket": "a"}})
 		values["CASE"] = "one"
+		if strings.HasSuffix(path, "/from-event") { // the event of the sample
+			captureEvent(s.c, "/v1/flow/"+values["FLOW"], "github", "72d3162e-cc78-11e3-81ab-4c9367dc0958", object{"ticket": "a"})
+		}
 		if strings.HasSuffix(path, "/expect") { // the case of the sample
 			s.c.want(200, "PUT", "/v1/flow/"+values["FLOW"]+"/cases/refund-late", object{"inputs": object{"ticket": "a"}})
 		}

@@ -36,7 +36,7 @@ var keyFields = []api.Field[flow.Key]{
 // scopesType is the type of a list of scopes. Package library checks that they exist.
 var scopesType = api.Type[[]flow.Scope]{
 	Schema: schema{"type": "array", "minItems": 1, "items": schema{"type": "string", "enum": flow.Scopes}, "default": []flow.Scope{flow.ScopeRun, flow.ScopeRead}},
-	Wanted: "a list of texts",
+	Wanted: "a list of at least one scope",
 	As: func(v any) (scopes []flow.Scope, ok bool) {
 		texts, ok := asTexts(v)
 		for _, s := range texts {

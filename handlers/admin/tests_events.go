@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"errors"
 	"net/http"
 
 	"sluice/flow"
@@ -49,7 +50,7 @@ func (s testServer) fromEventRoute(list, tag string) api.Route {
 		Method: http.MethodPost, Path: list + "/from-event", Scopes: []flow.Scope{flow.ScopeEdit}, Handle: s.caseFromEvent, Tool: "save_event_as_case", Role: flow.MemberEditor, Audit: []string{"case.change"}, Commands: []string{"case from-event"},
 		Doc: openapi.Operation{ID: "caseFromEvent", Tag: tag, Summary: "Make a test case from a request to an incoming webhook",
 			Text: "The case has the inputs that the request gives to the draft, and counts once it has expected outputs. Secret inputs name a credential, texts under names of secrets are removed, and inputs that come from headers are left out.",
-			Body: fromEventBody.Doc(), Problems: []flow.Code{flow.CodeInputInvalid, flow.CodeExpressionFailed, flow.CodeCaseInvalid, flow.CodeQuotaExceeded, flow.CodeStorageFull, flow.CodeUpgradeInProgress}, Answers: openapi.OK("The case.", CaseFromEvent{})},
+			Body: fromEventBody.Doc(), Problems: []flow.Code{flow.CodeInputInvalid, flow.CodeCaseInvalid, flow.CodeQuotaExceeded, flow.CodeStorageFull, flow.CodeUpgradeInProgress}, Answers: openapi.OK("The case.", CaseFromEvent{})},
 	}
 }
 
@@ -121,6 +122,9 @@ func (s testServer) ofEvent(c *api.Call, f *flow.Flow, t *triggers.Trigger, e *t
 	values := &flow.Object{}
 	if config.Inputs.Len() > 0 || len(left) == 0 {
 		if values, _, err = config.Map(m, s.Scope).Inputs(c.Request().Context(), inputs); err != nil {
+			if e, is := errors.AsType[*flow.Error](err); is && e.Code == flow.CodeExpressionFailed { // which is the error of a run
+				err = flow.Errorf(flow.CodeInputInvalid, "The webhook cannot map the request to inputs: %s", e.Message)
+			}
 			return nil, nil, err
 		}
 	}
