@@ -185,7 +185,7 @@ func TestTests_replay_the_starters_without_a_connection(t *testing.T) {
 		_, err := exec.LookPath("unshare")
 		need.Tool(t, "unshare is not installed", err == nil)
 		const alone = "unshare --user --map-root-user --net sh -c 'ip link set lo up && %s'" // with nothing but its own loopback device
-		if exec.Command("sh", "-c", fmt.Sprintf(alone, "true")).Run() == nil { // containers may forbid namespaces
+		if exec.Command("sh", "-c", fmt.Sprintf(alone, "true")).Run() == nil {               // containers may forbid namespaces
 			command = fmt.Sprintf(alone, command)
 		}
 	}
