@@ -72,7 +72,7 @@ func TestAccessible(t *testing.T) {
 		if strings.HasPrefix(p.path, "/docs") {
 			continue
 		}
-		tab.Eval(`for (const e of document.querySelectorAll("main details")) { e.removeAttribute("name"); e.open = true; }`)
+		tab.Eval(`for (const e of document.querySelectorAll("main details")) if (!e.matches(".menu, .menu *, [class*=menu]")) { e.removeAttribute("name"); e.open = true; }`)
 		for _, f := range violations(tab, string(axe)) {
 			t.Errorf("%s on a phone with everything expanded: %s", p.path, f)
 		}
