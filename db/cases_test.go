@@ -37,9 +37,9 @@ func (w *fixture) storedBytes() int64 {
 	return s.Used.Bytes
 }
 
-// TestDropReports deletes a test after 400 days with its verdicts and the version of the cases that no other test ran, and one without a run
+// TestDropReports_erases_what_is_400_days_old_or_never_ran deletes a test after 400 days with its verdicts and the version of the cases that no other test ran, and one without a run
 // after a day.
-func TestDropReports(t *testing.T) {
+func TestDropReports_erases_what_is_400_days_old_or_never_ran(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		flowID := w.start().FlowID
 		before := w.storedBytes()

@@ -5,12 +5,10 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"mime/multipart"
 	"net/http"
-	"os"
 	"testing"
 
 	"sluice/e2e/need"
@@ -36,9 +34,7 @@ func TestFleetFiles_stream_through_little_memory(t *testing.T) {
 	f.transfer(random(t), fileContent{1, 3 << 20}) // what any file needs
 	before := map[*server]int64{}
 	for _, s := range f.servers {
-		if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", s.process().cmd.Process.Pid), []byte("5"), 0); err != nil { // forgets VmHWM
-			t.Skip(err)
-		}
+		s.forgetPeak(t)
 		before[s] = s.process().memory(t, "VmRSS")
 	}
 	sent, r := sha256.New(), func() io.Reader { return io.LimitReader(rand.NewChaCha8([32]byte{1}), size) }

@@ -197,7 +197,7 @@ func TestGate_holds_the_cases(t *testing.T) {
 		}}
 		l.Store = racing
 		if _, _, err := l.PublishDraft(t.Context(), f, flow.Actor{ID: "user_x"}, ""); flow.AsError(err).Code != flow.CodeTestsRequired {
-			t.Fatalf("it is published with a case that nobody tested: %v", err)
+			t.Fatalf("it is published with a case that no test ran: %v", err)
 		}
 		if got := fmt.Sprint(states(h, "held")); got != "[held: v0 false]" {
 			t.Error(got)

@@ -136,7 +136,7 @@ func TestSchedules_of_tests_are_checked_when_they_are_set(t *testing.T) {
 	if raw := c.must(422, "PUT", "/triggers/canary", `{"cron":"@daily","inputs":{"word":"x"},"test":{}}`); !strings.Contains(raw, "either inputs") {
 		t.Errorf("inputs and a test get %s", raw)
 	}
-	// A schedule needs the rights of its test, because later nobody is asked.
+	// A schedule needs the rights of its test, because no person is asked later.
 	for _, tt := range []struct {
 		key    flow.Key
 		test   string

@@ -37,7 +37,7 @@ func scheduledRequest(t *triggers.Test, at time.Time) TestRequest {
 	return r
 }
 
-// maySchedule returns an error for a key that may not start the test of a schedule itself: later nobody checks its rights. A key with a list
+// maySchedule returns an error for a key that may not start the test of a schedule itself: its rights are not checked later. A key with a list
 // of flows may not replace fields, which can name other flows.
 func maySchedule(key *flow.Key, f *flow.Flow, t *triggers.Test) error {
 	if key == nil || t == nil {

@@ -22,7 +22,7 @@ type lookup struct {
 	trigger  *triggers.Trigger
 	liveHash string
 	err      error
-	next     *lookup // begins when this one ends; nil if nobody waits for it
+	next     *lookup // begins when this one ends; nil if no request waits for it
 }
 
 // of returns what a read finds that begins after the call.
@@ -47,7 +47,7 @@ func (l *lookups) of(ctx context.Context, token string) (*triggers.Trigger, stri
 	}
 }
 
-// run reads until nobody waits any more.
+// run reads until no request waits any more.
 func (l *lookups) run(ctx context.Context, token string, r *lookup) {
 	for r != nil {
 		r.trigger, r.liveHash, r.err = l.find(ctx, token)

@@ -65,6 +65,6 @@ func TestLookups_share_only_reads_that_begin_after_the_request(t *testing.T) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.reads) != 0 {
-		t.Error("a read is kept that nobody waits for")
+		t.Error("a read is kept that no request waits for")
 	}
 }
