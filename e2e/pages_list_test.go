@@ -31,7 +31,7 @@ type seeded struct {
 	batched          string // ID of a batch that has ended; see batch
 	planned, hooked  string // paths of a schedule and of a webhook with a rejected request; see triggers
 	kb               string // path of a knowledge base; see knowledge
-	document         string // path of a document of it
+	document         string // path of a document of it, with a long name
 	searched         string // path of the run of a search
 	tested, report   string // paths of a flow with a gate and of the report of a test; see tests
 }
@@ -221,8 +221,8 @@ func (s *seeded) knowledge() string {
 			s.t.Fatal(err)
 		}
 		s.must("knowledge", "create", "help-center")
-		long := filepath.Join(s.t.TempDir(), "refunds-in-the-european-union.md")
-		if err := os.WriteFile(long, []byte("# "+"Refunds in the European Union"+"\n\nA refund in the EU takes fourteen days.\n"), 0o600); err != nil {
+		long := filepath.Join(s.t.TempDir(), "refunds-and-returns-of-customers-of-the-european-union-"+strings.Repeat("x", 120)+".md")
+		if err := os.WriteFile(long, []byte("# "+strings.Repeat("Refunds and returns of customers of the European Union ", 4)+"\n\nA refund in the EU takes fourteen days.\n"), 0o600); err != nil {
 			s.t.Fatal(err)
 		}
 		s.must("knowledge", "add", "help-center", path, long)
