@@ -56,11 +56,16 @@ type Group struct {
 }
 
 func (c *Check) group() Group {
-	g := Group{Kind: c.Kind, Model: c.Model}
-	if c.Kind == FlowCheck {
-		g.Flow, _ = c.Value.(string)
+	return Group{Kind: c.Kind, Model: c.Model, Flow: c.Flow()}
+}
+
+// Flow returns the ID or slug of the flow that a check runs; empty for one of another kind.
+func (c *Check) Flow() string {
+	if c.Kind != FlowCheck {
+		return ""
 	}
-	return g
+	ref, _ := c.Value.(string)
+	return ref
 }
 
 // in reports whether the document of a group answers a check.

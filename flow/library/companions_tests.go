@@ -42,8 +42,10 @@ func planCases(ctx context.Context, s *Companions, r *CompanionRequest, _, wante
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := s.tests().mayAsk(ctx, r.Caller, f, now.Defaults.Checks); err != nil && !was.SameSettings(now) {
-		return nil, nil, err
+	if !was.SameSettings(now) {
+		if err := s.tests().MayAsk(ctx, r.Caller, f, now.Defaults.Checks); err != nil {
+			return nil, nil, err
+		}
 	}
 	for i := range now.Cases {
 		c := &now.Cases[i]
@@ -51,7 +53,7 @@ func planCases(ctx context.Context, s *Companions, r *CompanionRequest, _, wante
 		if old != nil && old.Same(c) {
 			continue
 		}
-		if err := s.tests().MayAsk(ctx, r.Caller, f, c); err != nil {
+		if err := s.tests().MayAsk(ctx, r.Caller, f, c.Checks); err != nil {
 			return nil, nil, err
 		}
 		if r.Apply {

@@ -306,8 +306,10 @@ func (s *Tests) PlanTest(ctx context.Context, key *flow.Key, f *flow.Flow, r *Te
 		return p, testInvalid(wrong.Pointer, wrong.Code, wrong.Detail)
 	}
 	spec.Cases, spec.Groups, spec.Set = chosen, p.File.Groups(chosen), flow.Hash(p.File.Encode())
-	if err := s.mayAskFlows(ctx, key, f, spec.Groups); err != nil {
-		return p, err
+	for _, g := range spec.Groups {
+		if err := s.mayUse(ctx, key, f, g.Flow, aCheck); err != nil {
+			return p, err
+		}
 	}
 	list := r.all()
 	if len(list) > cases.MaxCandidates {
@@ -504,7 +506,7 @@ func (s *Tests) mayCall(ctx context.Context, key *flow.Key, f *flow.Flow, d *flo
 
 // mayUse returns an error if a key with a list of flows does not have the one that something runs.
 func (s *Tests) mayUse(ctx context.Context, key *flow.Key, f *flow.Flow, ref, what string) error {
-	if key == nil || len(key.Flows) == 0 {
+	if key == nil || len(key.Flows) == 0 || ref == "" {
 		return nil
 	}
 	id := flow.FlowID(ref)

@@ -9,32 +9,15 @@ import (
 	"sluice/flow/cases"
 )
 
-// mayAskFlows returns an error if checks run flows that a key with a list of flows does not have.
-func (s *Tests) mayAskFlows(ctx context.Context, key *flow.Key, f *flow.Flow, groups []cases.Group) error {
-	for _, g := range groups {
-		if g.Kind != cases.FlowCheck {
-			continue
-		}
-		if err := s.mayUse(ctx, key, f, g.Flow, "A check"); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// aCheck is what runs a flow, in an error.
+const aCheck = "A check"
 
-// MayAsk returns an error if the checks of a case run flows that a key with a list of flows does not have: a person or a schedule that runs it later may use them.
-func (s *Tests) MayAsk(ctx context.Context, key *flow.Key, f *flow.Flow, c *cases.Case) error {
-	return s.mayAsk(ctx, key, f, c.Checks)
-}
-
-// mayAsk is MayAsk for some checks.
-func (s *Tests) mayAsk(ctx context.Context, key *flow.Key, f *flow.Flow, checks []cases.Check) error {
+// MayAsk returns an error if checks run flows that a key with a list of flows does not have. Keys may not save such checks either: a
+// person or a schedule with more rights would run them.
+func (s *Tests) MayAsk(ctx context.Context, key *flow.Key, f *flow.Flow, checks []cases.Check) error {
 	for i := range checks {
-		check := &checks[i]
-		if ref, is := check.Value.(string); is && check.Kind == cases.FlowCheck {
-			if err := s.mayUse(ctx, key, f, ref, "A check"); err != nil {
-				return err
-			}
+		if err := s.mayUse(ctx, key, f, checks[i].Flow(), aCheck); err != nil {
+			return err
 		}
 	}
 	return nil

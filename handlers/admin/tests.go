@@ -316,7 +316,7 @@ func (s testServer) putCase(c *api.Call) error {
 	if err != nil {
 		return err
 	}
-	if err := s.MayAsk(c.Request().Context(), c.Key, f, parsed); err != nil {
+	if err := s.MayAsk(c.Request().Context(), c.Key, f, parsed.Checks); err != nil {
 		return err
 	}
 	created, err := s.SetCase(c.Request().Context(), c.Actor(), f, parsed)
