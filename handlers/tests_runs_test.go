@@ -78,7 +78,7 @@ func (c *testClient) run(body string) flow.RunID {
 // await waits for the end of a run.
 func (c *testClient) await(id flow.RunID) *flow.Run {
 	c.h.T.Helper()
-	run, err := c.h.Runner.AwaitRun(c.h.T.Context(), flow.DefaultWorkspace, flow.FlowID(c.flow), id, time.Minute)
+	run, err := c.h.Runner.AwaitRun(c.h.T.Context(), flow.DefaultWorkspace, flow.FlowID(c.flow), id, 5*time.Minute)
 	if err != nil || !run.State.Ended() {
 		c.h.T.Fatalf("%+v %v", run, err)
 	}
