@@ -1,6 +1,7 @@
 package knowledge
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"hash/fnv"
@@ -38,8 +39,12 @@ const headingWeight = 3
 // NewEntry counts the words of a passage. heading is its title and headings.
 func NewEntry(number int64, heading, text string) Entry {
 	e := Entry{Number: number, Counts: map[string]int{}}
-	Words(heading, func(w string) { e.Counts[w] += headingWeight; e.Length += headingWeight })
-	Words(text, func(w string) { e.Counts[w]++; e.Length++ })
+	count := func(text string, weight int) {
+		add := func(w string) { e.Counts[w] += weight }
+		eachWordOf(text, func(w string) { add(w); e.Length += weight }, add)
+	}
+	count(heading, headingWeight)
+	count(text, 1)
 	return e
 }
 
@@ -228,6 +233,17 @@ func LongestPrefix(shard []byte, word string) (longest int, err error) {
 		return true
 	})
 	return longest, err
+}
+
+// FindBeginning returns the postings of all words of a shard that begin with a prefix.
+func FindBeginning(shard []byte, prefix string) (list []Postings, err error) {
+	err = eachWord(shard, func(w []byte, p Postings) bool {
+		if bytes.HasPrefix(w, []byte(prefix)) {
+			list = append(list, p)
+		}
+		return true
+	})
+	return list, err
 }
 
 // WithPrefix returns the words of a shard that begin with a prefix.

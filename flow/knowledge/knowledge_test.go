@@ -20,6 +20,10 @@ func TestWords_finds_identifiers_whole_and_in_parts(t *testing.T) {
 		"東京タワー":                "東京 京タ タワ ワー",
 		"ภาษาไทย":              "ภา าษ ษา าไ ไท ทย",
 		"v1.2.3":               "v1 2 3 v1.2.3",
+		"학교는":                  "학교는 학교 교는",
+		"API를 학교":              "api를 api 를 학교",
+		"مُحَمَّدٌ أحمد كتابـة": "محمد احمد كتابه",
+		"שָׁלוֹם": "שלום",
 	} {
 		if got := strings.Join(knowledge.WordList(text), " "); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
@@ -53,6 +57,34 @@ func TestRank_finds_texts_in_languages_without_spaces_and_with_compounds(t *test
 	}
 	if r, err := knowledge.Rank(blocksOf(t, "order 4711"), knowledge.Request{Words: knowledge.QueryWords("order4712x"), Limit: 10}); err != nil || len(r.Words) != 0 {
 		t.Errorf("another number was found: %v %v", r, err)
+	}
+}
+
+func TestRank_finds_single_characters_and_nouns_with_particles(t *testing.T) {
+	t.Parallel()
+	texts := []string{"所得税。", "税金の話です", "고양이 책을 읽다", "학교는 멀다", "우리 학교", "猫"}
+	for query, want := range map[string][]int64{"税": {0, 1}, "책": {2}, "학교": {3, 4}, "학교는": {3, 4}, "猫": {5}, "話": {1}, "犬": nil, "집": nil} {
+		r, err := knowledge.Rank(blocksOf(t, texts...), knowledge.Request{Words: knowledge.QueryWords(query), Limit: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []int64
+		for _, s := range r.Words {
+			got = append(got, s.Number)
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: passages %v, want %v", query, got, want)
+		}
+	}
+	for phrase, want := range map[string]bool{"税": true, "학교": false, "得税": true, "法税": false} {
+		if knowledge.HasPhrase("所得税。", phrase) != want {
+			t.Errorf("phrase %s: wanted %v", phrase, want)
+		}
+	}
+	spans := knowledge.Excerpt("所得税と学校。", "税", 100)
+	if len(spans) != 3 || !spans[1].Match || spans[1].Text != "税" {
+		t.Errorf("marked %+v", spans)
 	}
 }
 

@@ -78,11 +78,10 @@ func matchesOf(text string, words map[string]bool) (list [][2]int) {
 		switch {
 		case isDense(r):
 			next, width := utf8.DecodeRuneInString(text[i+size:])
-			if end := i + size + width; words[fold(text[i:i+size])] || isDense(next) && words[fold(text[i:end])] {
-				if !isDense(next) {
-					end = i + size
-				}
+			if end := i + size + width; isDense(next) && words[fold(text[i:end])] {
 				add(i, end)
+			} else if words[fold(text[i:i+size])] {
+				add(i, i+size)
 			}
 			i += size
 		case isTextWord(r):

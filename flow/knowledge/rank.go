@@ -177,8 +177,18 @@ func bestOf(blocks []Block, r *Request, rank func(top *best, part []Block, first
 const maxVariants = 30
 
 // findTerm finds a word in all blocks. A word that does not occur is replaced by those with its longest known beginning, unless it
-// has digits: a number that is almost the same is another.
+// has digits: a number that is almost the same is another. A single character of a language that is cut into pairs stands for all
+// that begin with it.
 func findTerm(blocks []Block, word string) (t term, err error) {
+	if isSingle(word) {
+		return findPostings(blocks, func(b *Block) ([]Postings, error) {
+			shard, err := shardOf(b, word)
+			if err != nil {
+				return nil, err
+			}
+			return FindBeginning(shard, word)
+		})
+	}
 	words := []string{word}
 	if t, err = findWords(blocks, words); err != nil || t.passages > 0 || len(word) < shardBytes+2 || strings.ContainsAny(word, "0123456789") {
 		return t, err
@@ -231,22 +241,34 @@ func shardOf(b *Block, word string) ([]byte, error) {
 
 // findWords finds words that count as one.
 func findWords(blocks []Block, words []string) (t term, err error) {
+	return findPostings(blocks, func(b *Block) (list []Postings, err error) {
+		for _, w := range words {
+			shard, err := shardOf(b, w)
+			if err != nil {
+				return nil, err
+			}
+			p, err := FindWord(shard, w)
+			if err != nil {
+				return nil, err
+			}
+			if p.Passages > 0 {
+				list = append(list, p)
+			}
+		}
+		return list, nil
+	})
+}
+
+// findPostings collects postings that count as those of one word from all blocks.
+func findPostings(blocks []Block, find func(*Block) ([]Postings, error)) (t term, err error) {
 	t.postings = make([][]Postings, len(blocks))
 	err = divide(len(blocks), func(_, from, to int) error {
 		for i := from; i < to; i++ {
-			for _, w := range words {
-				shard, err := shardOf(&blocks[i], w)
-				if err != nil {
-					return err
-				}
-				p, err := FindWord(shard, w)
-				if err != nil {
-					return err
-				}
-				if p.Passages > 0 {
-					t.postings[i] = append(t.postings[i], p)
-				}
+			list, err := find(&blocks[i])
+			if err != nil {
+				return err
 			}
+			t.postings[i] = list
 		}
 		return nil
 	})
@@ -440,8 +462,12 @@ func Phrases(query string) (list []string) {
 	return list
 }
 
-// HasPhrase reports whether the words of a phrase follow each other in a text.
+// HasPhrase reports whether the words of a phrase follow each other in a text. In languages whose words are cut into pairs, the text
+// may have it anywhere.
 func HasPhrase(text, phrase string) bool {
+	if strings.ContainsFunc(phrase, func(r rune) bool { return isDense(r) || isHangul(r) }) && strings.Contains(fold(text), fold(phrase)) {
+		return true
+	}
 	words, wanted := WordList(text), WordList(phrase)
 	for i := 0; i+len(wanted) <= len(words); i++ {
 		equal := true

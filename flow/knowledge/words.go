@@ -14,14 +14,21 @@ const maxWord = 64
 
 // Words calls yield for each word of a text as indexes and queries have it: normalized, without case and accents, and
 // without light English endings. An identifier such as idempotency_mismatch occurs whole and in its parts. Scripts without
-// spaces between words are cut into pairs of characters.
+// spaces between words are cut into pairs of characters. Korean words occur whole and in pairs, because particles follow nouns
+// without a space: 학교 is found in 학교는.
 func Words(text string, yield func(word string)) {
+	eachWordOf(text, yield, nil)
+}
+
+// eachWordOf is Words that also calls last, if it is not nil, for the last character of each run without spaces. It is the only
+// character that begins no pair, and a query of one character looks for beginnings.
+func eachWordOf(text string, yield, last func(word string)) {
 	text = fold(text)
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRuneInString(text[i:])
 		switch {
 		case isDense(r):
-			i = pairs(text, i, yield)
+			i = pairs(text, i, yield, last)
 		case isWordRune(r):
 			i = identifier(text, i, yield)
 		default:
@@ -36,8 +43,9 @@ func WordList(text string) (list []string) {
 	return list
 }
 
-// fold normalizes a text by NFKC and removes case, and the accents of Latin, Greek and Cyrillic letters. A hyphen at the end of
-// a camel hump is inserted first: runOptions is the identifier run-options.
+// fold normalizes a text by NFKC and removes case, the accents of Latin, Greek and Cyrillic letters, and the vowel points of Arabic
+// and Hebrew, whose letters that many people write alike become one. A hyphen at the end of a camel hump is inserted first:
+// runOptions is the identifier run-options.
 func fold(text string) string {
 	text = splitHumps(text)
 	if isASCII(text) {
@@ -51,11 +59,21 @@ func fold(text string) string {
 			r, _ = utf8.DecodeRuneInString(norm.NFD.String(string(r)))
 		} else if r >= 0x300 && r < 0x370 {
 			continue // an accent that no letter combines with
+		} else if r >= 0x591 && r < 0x6F0 {
+			if unicode.Is(unicode.Mn, r) || r == 'ـ' { // the last lengthens a word
+				continue
+			}
+			if alike, ok := semitic[r]; ok {
+				r = alike
+			}
 		}
 		b.WriteRune(r)
 	}
 	return b.String()
 }
+
+// semitic has letters of Arabic that are often written as another.
+var semitic = map[rune]rune{'أ': 'ا', 'إ': 'ا', 'آ': 'ا', 'ٱ': 'ا', 'ى': 'ي', 'ة': 'ه'}
 
 // splitHumps inserts a hyphen before each capital letter that follows a small one.
 func splitHumps(text string) string {
@@ -93,8 +111,17 @@ func isWordRune(r rune) bool {
 	return r < utf8.RuneSelf && (r >= 'a' && r <= 'z' || r >= '0' && r <= '9') || r >= utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r))
 }
 
+// isHangul reports whether a character is a syllable of Korean.
+func isHangul(r rune) bool { return r >= 0xAC00 && r <= 0xD7A3 }
+
+// isSingle reports whether a word is one character that may be a word, or the beginning of one, in a language that is cut into pairs.
+func isSingle(word string) bool {
+	r, size := utf8.DecodeRuneInString(word)
+	return size == len(word) && (isDense(r) || isHangul(r))
+}
+
 // pairs yields each two neighbors of a run of dense characters, and returns where the run ends.
-func pairs(text string, at int, yield func(string)) int {
+func pairs(text string, at int, yield, last func(string)) int {
 	start, before, n := at, at, 0
 	for at < len(text) {
 		r, size := utf8.DecodeRuneInString(text[at:])
@@ -108,8 +135,36 @@ func pairs(text string, at int, yield func(string)) int {
 	}
 	if n == 1 {
 		yield(text[start:at])
+	} else if last != nil {
+		last(text[before:at])
 	}
 	return at
+}
+
+// korean yields the stretches of Hangul in a word in pairs, and the stretches of other letters whole: API를 has api. A word of one
+// stretch that yields itself yields nothing.
+func korean(word string, yield func(string)) {
+	for at := 0; at < len(word); {
+		r, _ := utf8.DecodeRuneInString(word[at:])
+		end := at
+		for hangul := isHangul(r); end < len(word) && isHangul(r) == hangul; {
+			_, size := utf8.DecodeRuneInString(word[end:])
+			end += size
+			r, _ = utf8.DecodeRuneInString(word[end:])
+		}
+		const syllable = 3 // bytes
+		switch stretch := word[at:end]; {
+		case !strings.ContainsFunc(stretch, isHangul):
+			yield(stem(stretch))
+		case len(stretch) > 2*syllable:
+			for i := 0; i+2*syllable <= len(stretch); i += syllable {
+				yield(stretch[i : i+2*syllable])
+			}
+		case len(stretch) < len(word):
+			yield(stretch)
+		}
+		at = end
+	}
 }
 
 // joins are the characters that join the parts of an identifier.
@@ -131,7 +186,11 @@ func identifier(text string, at int, yield func(string)) int {
 			break
 		}
 		parts++
-		yield(stem(cut(text[from:at])))
+		part := cut(text[from:at])
+		yield(stem(part))
+		if strings.ContainsFunc(part, isHangul) {
+			korean(part, yield)
+		}
 		if at+1 >= len(text) || !strings.ContainsRune(joins, rune(text[at])) {
 			break
 		}
