@@ -18,7 +18,7 @@ var separators = []rune{'\t', ';', '|', ','}
 // ends a line, too.
 func (r *reading) readText(format string) *Document {
 	d := decodeText(r.data, r.MIME, "", r.Encoding)
-	out := &Document{Format: format, Pages: 1, Text: lineEnds.Replace(d.text)}
+	out := &Document{Format: format, Pages: 1, Text: lineEnds.Replace(d.Text)}
 	d.describe(out)
 	return out
 }

@@ -113,7 +113,7 @@ func (m *mailReader) part(header textproto.MIMEHeader, body []byte, depth int) s
 	case mediaType == "text/plain" || mediaType == "message/delivery-status" || mediaType == "text/markdown":
 		d := decodeText(data, header.Get("Content-Type"), "", m.Encoding)
 		d.describe(m.out)
-		text := strings.ReplaceAll(lineEnds.Replace(d.text), "\r\n", "\n")
+		text := strings.ReplaceAll(lineEnds.Replace(d.Text), "\r\n", "\n")
 		if strings.EqualFold(params["format"], "flowed") {
 			text = unfolded(text, strings.EqualFold(params["delsp"], "yes"))
 		}
@@ -135,7 +135,7 @@ const maxFileTitle = 200
 func (m *mailReader) html(data []byte, header textproto.MIMEHeader) string {
 	d := decodeText(data, header.Get("Content-Type"), "text/html", m.Encoding)
 	d.describe(m.out)
-	doc, err := parseHTML(d.text, false)
+	doc, err := parseHTML(d.Text, false)
 	if err != nil {
 		m.out.Truncated = true
 		return ""
@@ -200,7 +200,7 @@ func (m *mailReader) decodeTransfer(encoding string, body []byte) []byte {
 
 // decodeWords decodes a header field: encoded words such as =?utf-8?q?...?= (RFC 2047), and bytes of an older encoding.
 func (m *mailReader) decodeWords(s string) string {
-	s = decodeText([]byte(s), "", "", m.Encoding).text
+	s = decodeText([]byte(s), "", "", m.Encoding).Text
 	if decoded, err := m.words.DecodeHeader(s); err == nil {
 		s = decoded
 	}

@@ -127,7 +127,7 @@ func tableEncoding(content io.ReadSeeker, head []byte, mime string) (charset.Enc
 			}
 		}
 	}
-	return charset.Lookup(decodeText(sample, mime, "", "").encoding)
+	return charset.Lookup(decodeText(sample, mime, "", "").Encoding)
 }
 
 // beyondASCII returns the lines of a text that have bytes beyond ASCII, or the beginning of head without any. The reader of content

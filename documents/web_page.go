@@ -39,7 +39,7 @@ func (r *reading) readWebPage() (*Document, error) {
 		return out, nil
 	}
 	source := decodeText(data, r.MIME, "text/html", r.Encoding)
-	doc, err := parseHTML(source.text, false)
+	doc, err := parseHTML(source.Text, false)
 	if err != nil {
 		return nil, refuse("%s", nestedHTML("page")+" Use an HTTP request node to get its HTML as text.")
 	}
@@ -68,7 +68,7 @@ func (r *reading) readWebPage() (*Document, error) {
 // readHTML converts a whole HTML document to Markdown.
 func (r *reading) readHTML() (*Document, error) {
 	source := decodeText(r.data, r.MIME, "text/html", r.Encoding)
-	doc, err := parseHTML(source.text, true)
+	doc, err := parseHTML(source.Text, true)
 	if err != nil {
 		return nil, refuse("%s", nestedHTML("document")+" Save it as plain text or as a PDF.")
 	}

@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"sluice/documents/charset"
 	"sluice/flow"
 	"sluice/flow/contract"
 )
@@ -33,29 +35,85 @@ type SaveFile func(part *multipart.Part) (any, error)
 const maxParts = 1000
 
 // Decode decodes a body by its media type: JSON, a form, a form with files, or a text. Anything else is null. A body without
-// a type that looks like JSON is JSON.
+// a type that looks like JSON is JSON. Texts that are not UTF-8 are converted: from the charset that the sender states, and else from
+// the one that the bytes suggest.
 func Decode(contentType string, body []byte, save SaveFile) (any, error) {
 	kind, params, _ := mime.ParseMediaType(contentType)
 	switch {
-	case kind == "application/json" || strings.HasSuffix(kind, "+json") || kind == "" && flow.LooksLikeJSON(string(body[:min(len(body), 100)])):
-		v, err := flow.DecodeReceived(body)
+	case isForm(kind):
+		if kind == "multipart/form-data" {
+			return decodeParts(body, params, save)
+		}
+		return decodeForm(string(body), params["charset"])
+	case isJSON(kind) || kind == "" && flow.LooksLikeJSON(string(body[:min(len(body), 100)])):
+		v, err := flow.DecodeReceived([]byte(toUTF8(body, params["charset"])))
 		if p, ok := errors.AsType[*flow.ProblemError](err); ok {
 			return nil, flow.Errorf(flow.CodeInputInvalid, "The body is not valid JSON: %s.", p.Detail)
 		}
 		return v, err
-	case kind == "application/x-www-form-urlencoded":
-		return decodeForm(string(body))
-	case kind == "multipart/form-data":
-		return decodeParts(body, params["boundary"], save)
-	case utf8.Valid(body) && !bytes.ContainsRune(body, 0):
-		return string(body), nil
+	}
+	if text, ok := Text(contentType, body); ok {
+		return text, nil
 	}
 	return nil, nil
 }
 
-// decodeForm decodes the fields of a form in their order.
-func decodeForm(body string) (any, error) {
-	form := &flow.Object{}
+func isJSON(kind string) bool {
+	return kind == "application/json" || kind == "text/json" || strings.HasSuffix(kind, "+json")
+}
+
+func isForm(kind string) bool {
+	return kind == "application/x-www-form-urlencoded" || kind == "multipart/form-data"
+}
+
+// Text returns a body in UTF-8. ok reports whether it is a text: its type says so, or all of it is UTF-8.
+func Text(contentType string, body []byte) (text string, ok bool) {
+	kind, params, _ := mime.ParseMediaType(contentType)
+	if params["charset"] == "" && !isJSON(kind) && !strings.HasPrefix(kind, "text/") && !strings.HasSuffix(kind, "xml") && !isUTF8(body) {
+		return "", false
+	}
+	return toUTF8(body, params["charset"]), true
+}
+
+// Readable returns a body for people and for Decode with its type without a charset: as a text in UTF-8, and else with U+FFFD for
+// bytes that no text has. Forms stay as they are, because their fields have the bytes in ASCII.
+func Readable(contentType string, body []byte) string {
+	if kind, _, _ := mime.ParseMediaType(contentType); !isForm(kind) {
+		if text, ok := Text(contentType, body); ok {
+			return text
+		}
+	}
+	return clean(string(body))
+}
+
+// Kept returns the type of a body that Readable returned.
+func Kept(contentType string) string {
+	if kind, _, err := mime.ParseMediaType(contentType); err == nil && !isForm(kind) {
+		return kind
+	}
+	return contentType
+}
+
+// isUTF8 reports whether all of a body is UTF-8 without NUL, which no text has.
+func isUTF8(body []byte) bool { return utf8.Valid(body) && !bytes.ContainsRune(body, 0) }
+
+// toUTF8 converts a text. label is the charset that the sender states, or "". What is invalid becomes U+FFFD.
+func toUTF8(text []byte, label string) string {
+	if label == "" && isUTF8(text) {
+		return strings.TrimPrefix(string(text), "\uFEFF")
+	}
+	return clean(charset.Read(text, typeWith(label), false, "").Text)
+}
+
+// typeWith returns the media type of a text with a charset.
+func typeWith(label string) string {
+	return mime.FormatMediaType("text/plain", map[string]string{"charset": label})
+}
+
+// decodeForm decodes the fields of a form in their order. Senders that do not write UTF-8 state their charset in the type, in the field
+// _charset_ as browsers do, or in the field charset as payment services do.
+func decodeForm(body, label string) (any, error) {
+	var fields []string // names and texts in turn
 	for pair := range strings.SplitSeq(body, "&") {
 		name, text, _ := strings.Cut(pair, "=")
 		name, err := url.QueryUnescape(name)
@@ -68,9 +126,21 @@ func decodeForm(body string) (any, error) {
 		if pair == "" {
 			continue
 		}
-		if add(form, clean(name), clean(text)); form.Len() > maxParts {
+		if label == "" && (name == "_charset_" || name == "charset") {
+			label = text
+		}
+		if fields = append(fields, name, text); len(fields) > 2*maxParts {
 			return nil, errTooManyFields
 		}
+	}
+	convert := clean
+	if all := []byte(strings.Join(fields, "\n")); !utf8.Valid(all) && !bytes.ContainsRune(all, 0) { // one charset for all: a single field suggests too little
+		encoding := charset.Read(all, typeWith(label), false, "").Encoding
+		convert = func(text string) string { return clean(charset.Read([]byte(text), "", false, encoding).Text) }
+	}
+	form := &flow.Object{}
+	for i := 0; i < len(fields); i += 2 {
+		add(form, convert(fields[i]), convert(fields[i+1]))
 	}
 	return form, nil
 }
@@ -95,8 +165,8 @@ func add(form *flow.Object, name string, v any) {
 }
 
 // decodeParts decodes a form with files.
-func decodeParts(body []byte, boundary string, save SaveFile) (any, error) {
-	form, r := &flow.Object{}, multipart.NewReader(bytes.NewReader(body), boundary)
+func decodeParts(body []byte, params map[string]string, save SaveFile) (any, error) {
+	form, r := &flow.Object{}, multipart.NewReader(bytes.NewReader(body), params["boundary"])
 	for range maxParts {
 		part, err := r.NextPart()
 		if errors.Is(err, io.EOF) {
@@ -111,7 +181,8 @@ func decodeParts(body []byte, boundary string, save SaveFile) (any, error) {
 		} else {
 			var text []byte
 			text, err = io.ReadAll(part)
-			v = clean(string(text))
+			_, own, _ := mime.ParseMediaType(part.Header.Get("Content-Type"))
+			v = toUTF8(text, cmp.Or(own["charset"], params["charset"]))
 		}
 		if err != nil {
 			return nil, err
@@ -211,7 +282,7 @@ func (p *Mapping) Inputs(ctx context.Context, inputs []contract.Input) (values *
 // isForm reports whether the body is a form, whose values are texts.
 func (p *Mapping) isForm() bool {
 	kind, _, _ := mime.ParseMediaType(p.m.Header.Get("Content-Type"))
-	return kind == "application/x-www-form-urlencoded" || kind == "multipart/form-data"
+	return isForm(kind)
 }
 
 // maxKey bounds the ID of an event. Longer ones are replaced by their hash.

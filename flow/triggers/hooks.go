@@ -109,7 +109,7 @@ func (r *Received) Message() (*hooks.Message, error) {
 	if m.Query, err = url.ParseQuery(r.Query); err != nil {
 		m.Query = url.Values{}
 	}
-	m.Body, err = hooks.Decode(m.Header.Get("Content-Type"), m.Raw, func(*multipart.Part) (any, error) { return nil, errNoFiles })
+	m.Body, err = hooks.Decode(hooks.Kept(m.Header.Get("Content-Type")), m.Raw, func(*multipart.Part) (any, error) { return nil, errNoFiles })
 	return m, err
 }
 

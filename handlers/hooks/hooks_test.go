@@ -2,6 +2,7 @@ package hooks_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -375,4 +376,61 @@ func TestHook_captures_requests(t *testing.T) {
 	if ev := e.event(triggers.Started, "", ""); !strings.Contains(ev.Request, "captured") || !strings.Contains(ev.Request, "x-github-event") || strings.Contains(ev.Request, "sha256=") {
 		t.Errorf("request %s", ev.Request)
 	}
+}
+
+func TestHook_reads_compressed_and_old_bodies(t *testing.T) {
+	t.Parallel()
+	e := setup(t, dbtest.SQLite(t))
+	gzipped := func(text string) string {
+		var b bytes.Buffer
+		w := gzip.NewWriter(&b)
+		_, _ = io.WriteString(w, text) // never fails
+		_ = w.Close()
+		return b.String()
+	}
+	header := func(name, value string) func(*http.Request) {
+		return func(r *http.Request) { r.Header.Set(name, value) }
+	}
+	coded := func(coding string) func(*http.Request) { return header("Content-Encoding", coding) }
+	e.send("d1", gzipped(`{"title":"packed"}`), coded("gzip")).is(t, 200, "run_id")
+	e.send("d2", "{\"title\":\"caf\xe9\"}", header("Content-Type", "application/json; charset=iso-8859-1")).is(t, 200, "run_id")
+	e.send("d3", `{"title":"put"}`, func(r *http.Request) { r.Method = http.MethodPut }).is(t, 200, "run_id")
+	e.send("d4", "not gzip", coded("gzip")).is(t, 422, "")
+	e.send("d5", gzipped(`{"title":"cut"}`)[:20], coded("gzip")).is(t, 422, "")
+	e.send("d6", gzipped(`{"title":"`+strings.Repeat("x", 2<<20)+`"}`), coded("gzip")).is(t, 413, "")
+	e.send("d7", `{}`, coded("br")).is(t, 415, "unsupported_media_type")
+	e.send("d8", `{}`, func(r *http.Request) { r.Method = http.MethodDelete }).is(t, 405, "method_not_allowed")
+	e.event(triggers.Rejected, flow.CodeInputInvalid, "not valid gzip")
+	e.event(triggers.Rejected, flow.CodeUnsupportedMediaType, "compressed with br")
+	titles := map[string]bool{}
+	for _, run := range e.runs() {
+		full, err := e.Store.FindRun(t.Context(), flow.DefaultWorkspace, run.FlowID, run.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		title, _ := full.Inputs.Get("title").(string)
+		titles[title] = true
+	}
+	if len(titles) != 3 || !titles["packed"] || !titles["café"] || !titles["put"] {
+		t.Errorf("titles %v", titles)
+	}
+	if err := e.Store.SetCapture(t.Context(), e.trigger, e.Store.Now().Add(triggers.CaptureFor)); err != nil {
+		t.Fatal(err)
+	}
+	e.send("d9", "{\"title\":\"caf\xe9 kept\"}", header("Content-Type", "application/json; charset=iso-8859-1")).is(t, 200, "run_id")
+	for _, ev := range e.events() {
+		if !strings.Contains(ev.Request, "kept") {
+			continue
+		}
+		r, err := triggers.ReceivedIn(&ev)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := r.Message()
+		if got := string(value.Encode(m.Body)); err != nil || got != `{"title":"café kept"}` {
+			t.Errorf("the kept request reads as %s, %v", got, err)
+		}
+		return
+	}
+	t.Error("the request was not kept")
 }

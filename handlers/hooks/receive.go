@@ -1,9 +1,14 @@
 package hooks
 
 import (
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"compress/zlib"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"mime/multipart"
 	"net/http"
 	"slices"
@@ -28,7 +33,8 @@ type call struct {
 	trigger *triggers.Trigger
 	config  *hooks.Config
 	live    *outline // of the flow
-	body    []byte
+	body    []byte   // as it was received
+	content []byte   // the body without its compression; nil before that is removed
 	secrets []signature.Secret
 	key     string   // of the event
 	once    bool     // the key is that of the sender, so that the event starts only one run
@@ -49,6 +55,10 @@ var (
 // serve answers a request. It returns no error, because the site's pages of errors and its log would show the URL.
 func (c *call) serve() error {
 	c.Response().Header().Set("Cache-Control", "no-store")
+	if c.Request().Method == http.MethodDelete {
+		c.Response().Header().Set("Allow", "GET, PATCH, POST, PUT")
+		return c.JSONBlob(http.StatusMethodNotAllowed, []byte(`{"code":"method_not_allowed"}`))
+	}
 	c.arrived = time.Now()
 	err := c.find()
 	if err == nil {
@@ -91,7 +101,7 @@ func (c *call) receive() error {
 	if greeted, err := c.greet(); greeted || err != nil {
 		return err
 	}
-	if c.Request().Method != http.MethodPost {
+	if method := c.Request().Method; method != http.MethodPost && method != http.MethodPut && method != http.MethodPatch {
 		return errUnknown
 	}
 	if !c.trigger.On {
@@ -171,8 +181,11 @@ func (c *call) check() (err error) {
 // start maps the request to inputs and starts a run.
 func (c *call) start() error {
 	m := &hooks.Message{Method: c.Request().Method, Header: c.Request().Header, Query: c.QueryParams(), Raw: c.body}
-	var err error
-	if m.Body, err = hooks.Decode(m.Header.Get("Content-Type"), c.body, c.saveFile); err != nil {
+	err := c.decompress()
+	if err == nil {
+		m.Body, err = hooks.Decode(m.Header.Get("Content-Type"), c.content, c.saveFile)
+	}
+	if err != nil {
 		return c.failed(err)
 	}
 	mapping := c.config.Map(m, c.s.Scope)
@@ -200,6 +213,43 @@ func (c *call) start() error {
 		return c.failed(err)
 	}
 	return c.startRun(given, texts)
+}
+
+// decompress removes the compression of the body, which signatures cover. What comes out is limited like the body itself.
+func (c *call) decompress() error {
+	coding := strings.ToLower(strings.TrimSpace(c.Request().Header.Get("Content-Encoding")))
+	var r io.Reader
+	var err error
+	switch coding {
+	case "", "identity":
+		c.content = c.body
+		return nil
+	case "gzip", "x-gzip":
+		r, err = gzip.NewReader(bytes.NewReader(c.body))
+	case "deflate":
+		r, err = zlib.NewReader(bytes.NewReader(c.body))
+	default:
+		return flow.Errorf(flow.CodeUnsupportedMediaType, "The body is compressed with %.40s. Senders may use gzip, deflate or none.", coding)
+	}
+	limit := c.config.Body()
+	if err == nil {
+		c.content, err = c.ReadPart(r, limit+1)
+	}
+	switch {
+	case errors.Is(err, inflight.ErrTooManyValues) || err == nil && int64(len(c.content)) > limit:
+		c.content = nil
+		return flow.Errorf(flow.CodeBodyTooLarge, "The body has more than %s without its compression, or too many values.", flow.Size(limit))
+	case isCorrupt(err):
+		return flow.Errorf(flow.CodeInputInvalid, "The body is not valid %s, which its Content-Encoding says.", coding)
+	}
+	return err
+}
+
+// isCorrupt reports whether compressed data cannot be read because of what it has.
+func isCorrupt(err error) bool {
+	_, corrupt := errors.AsType[flate.CorruptInputError](err)
+	return corrupt || errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, zlib.ErrHeader) || errors.Is(err, zlib.ErrChecksum) ||
+		errors.Is(err, zlib.ErrDictionary) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF)
 }
 
 // saveFile stores the file of a form.
@@ -362,9 +412,13 @@ func (c *call) received() string {
 			r.Headers[strings.ToLower(name)] = strings.ToValidUTF8(strings.Join(list, ", "), "\uFFFD")
 		}
 	}
+	body := c.content
+	if body == nil { // refused before it was decompressed, or because of that
+		body = c.body
+	}
 	kept, err := c.s.Store.RequestBytes(c.Ctx(), c.trigger.ID)
-	if r.Left = err != nil || kept+r.Size > triggers.MaxRequests; !r.Left {
-		r.Body = strings.ToValidUTF8(strings.ReplaceAll(string(c.body), "\x00", "\uFFFD"), "\uFFFD")
+	if r.Left = err != nil || kept+max(r.Size, int64(len(body))) > triggers.MaxRequests; !r.Left {
+		r.Body = hooks.Readable(c.Request().Header.Get("Content-Type"), body)
 	}
 	return string(value.Encode(map[string]any{"method": r.Method, "query": r.Query, "headers": r.Headers, "size": r.Size, "body": r.Body, "left": r.Left}))
 }

@@ -55,6 +55,8 @@ func refusalStatus(e *flow.Error) int {
 		return http.StatusUnprocessableEntity
 	case flow.CodeBodyTooLarge:
 		return http.StatusRequestEntityTooLarge
+	case flow.CodeUnsupportedMediaType:
+		return http.StatusUnsupportedMediaType
 	case flow.CodeRateLimited:
 		return http.StatusTooManyRequests
 	case flow.CodeBudgetExceeded:

@@ -37,8 +37,9 @@ func New(site *web.Site, cfg Config) *Server {
 // Routes returns the routes of this package.
 func (s *Server) Routes() []web.Route {
 	handle := func(c *web.Call) error { return (&call{Call: c, s: s}).serve() }
-	return []web.Route{
-		{Method: http.MethodPost, Path: "/h/:token", Access: web.Open, Handle: handle},
-		{Method: http.MethodGet, Path: "/h/:token", Access: web.Open, Handle: handle},
+	var routes []web.Route
+	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodGet, http.MethodDelete} {
+		routes = append(routes, web.Route{Method: method, Path: "/h/:token", Access: web.Open, Handle: handle})
 	}
+	return routes
 }
