@@ -49,4 +49,3 @@ func (d decoded) warnings() (list []string) {
 	}
 	return list
 }
-
