@@ -204,7 +204,7 @@ func run() (err error) {
 	flag.IntVar(&b.waiting, "waiting", 10_000, "agents of the row agents that wait for people")
 	flag.IntVar(&b.expired, "expired", 100_000, "runs that expire in each of the cycles of the row retention")
 	flag.IntVar(&b.items, "items", 10_000, "items of the lists of the row map")
-	flag.StringVar(&b.profile, "cpuprofile", "", "write a CPU profile of the (first) server while the row wait, http, stream, map or memory is measured; choose one row, -on and -callers")
+	flag.StringVar(&b.profile, "cpuprofile", "", "write a CPU profile of the (first) server while the row wait, http, stream, map, tests or memory is measured; choose one row, -on and -callers")
 	flag.Parse()
 	if b.dir, err = os.MkdirTemp("", "sluice-bench-"); err != nil {
 		return err

@@ -66,9 +66,11 @@ func (b *benchmark) testsOn(s *server, on platform) {
 	_, _, added := m.call(http.MethodPut, path+"/companions/tests", must(json.Marshal(object{"schema": "sluice.tests/v1", "cases": list})), tag)
 	_, filled := s.runTest(m.key, path, object{"mode": "fill", "concurrency": 100})
 	replayed := make([]time.Duration, 3)
-	for i := range replayed {
-		_, replayed[i] = s.runTest(m.key, path, object{"mode": "replay", "concurrency": 100})
-	}
+	b.profiling(s, func() {
+		for i := range replayed {
+			_, replayed[i] = s.runTest(m.key, path, object{"mode": "replay", "concurrency": 100})
+		}
+	})
 	slices.Sort(replayed)
 	b.add(fmt.Sprintf("%s replayed cases of a flow of three requests, %s", count(testCases), on.title()),
 		fmt.Sprintf("%s (%s to %s); %s to record them, %s to add the cases", ms(replayed[1]), ms(replayed[0]), ms(replayed[2]), ms(filled), ms(added)), "≤ "+ms(testLimit), "")

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"sluice/flow"
 	"sluice/flow/cache"
 	"sluice/flow/cases"
@@ -50,11 +52,12 @@ func dropOldTests(store caseStore) func(ctx context.Context) error {
 type testCache struct {
 	store caseStore
 	plans cache.Cache[string, *cases.Plan]
+	reads singleflight.Group // of plans: all workers need that of a new test at the same time, and 1,000 cases take a while to read
 	ended cache.Cache[flow.RunID, testOutcome]
 }
 
 func newTestCache(store caseStore) *testCache {
-	return &testCache{store, cache.New[string, *cases.Plan](testPlans), cache.New[flow.RunID, testOutcome](testOutcomes)}
+	return &testCache{store: store, plans: cache.New[string, *cases.Plan](testPlans), ended: cache.New[flow.RunID, testOutcome](testOutcomes)}
 }
 
 // testOutcome is what an ended test says. Without a test, as that of a run whose report was dropped, it is empty.
@@ -101,17 +104,27 @@ func (c *testCache) find(ctx context.Context, ws flow.WorkspaceID, id string) (*
 	if p, ok := c.plans.Get(key); ok {
 		return p, nil
 	}
-	t, err := c.store.FindTest(ctx, ws, id)
-	if err != nil {
-		return nil, err
+	shared := context.WithoutCancel(ctx) // others wait for it, too
+	done := c.reads.DoChan(key, func() (any, error) {
+		t, err := c.store.FindTest(shared, ws, id)
+		if err != nil {
+			return nil, err
+		}
+		f, err := c.store.FindCaseSet(shared, ws, t.Spec.Set)
+		if err != nil {
+			return nil, err
+		}
+		p := cases.NewPlan(t, f)
+		c.plans.Add(key, p)
+		return p, nil
+	})
+	select {
+	case r := <-done:
+		p, _ := r.Val.(*cases.Plan)
+		return p, r.Err
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
-	f, err := c.store.FindCaseSet(ctx, ws, t.Spec.Set)
-	if err != nil {
-		return nil, err
-	}
-	p := cases.NewPlan(t, f)
-	c.plans.Add(key, p)
-	return p, nil
 }
 
 // setting implements engine.Engine.Cases.

@@ -328,17 +328,24 @@ func (s *Cases) ListVerdicts(ctx context.Context, t *cases.Test) ([]cases.Verdic
 		return nil, fmt.Errorf("list the verdicts of %s: %w", t.ID, err)
 	}
 	list := make([]cases.Verdict, len(rows))
+	read := map[string][]cases.Outcome{} // by their JSON: most verdicts on a case say the same
 	for i := range rows {
 		r := &rows[i]
 		list[i] = cases.Verdict{
 			Candidate: int(r.Candidate), Case: r.CaseID, Repeat: int(r.N), State: cases.State(r.State), Message: r.Message, Checks: []cases.Outcome{}, USD: r.CostNanoUsd, Spent: r.SpentNanoUsd, Tokens: r.Tokens, MS: r.Ms, Recorded: r.Recorded != 0, RunID: r.RunID, JudgeUSD: r.JudgeNanoUsd, JudgeSpent: r.JudgeSpentNanoUsd,
 		}
 		list[i].Score, _ = flow.Float(json.Number(r.Score))
-		if r.Checks != "" {
-			if err := json.Unmarshal([]byte(r.Checks), &list[i].Checks); err != nil {
+		if r.Checks == "" {
+			continue
+		}
+		checks, known := read[r.Checks]
+		if !known {
+			if err := json.Unmarshal([]byte(r.Checks), &checks); err != nil {
 				return nil, dbconn.Unreadable(err, "test", t.ID)
 			}
+			read[r.Checks] = checks
 		}
+		list[i].Checks = checks
 	}
 	return list, nil
 }

@@ -107,10 +107,15 @@ func (f *File) Repeats(c *Case) (repeat, pass int) {
 	return repeat, pass
 }
 
-// Find returns the case with an ID, or nil.
+// Find returns the case with an ID, or nil. It is fast for a case that exists, because files are sorted by ID.
 func (f *File) Find(id string) *Case {
-	if i := slices.IndexFunc(f.Cases, func(c Case) bool { return c.ID == id }); i >= 0 {
+	if i, found := slices.BinarySearchFunc(f.Cases, id, func(c Case, id string) int { return strings.Compare(c.ID, id) }); found {
 		return &f.Cases[i]
+	}
+	for i := range f.Cases {
+		if f.Cases[i].ID == id {
+			return &f.Cases[i]
+		}
 	}
 	return nil
 }

@@ -121,8 +121,9 @@ type execution struct {
 	stopped      map[int]bool               // started steps that stopComputing has stopped
 	ending       bool                       // the process ends
 	secrets      *redaction.Redactor        // knows every secret that the run has used
-	loading      sync.Mutex                 // guards loaded
+	loading      sync.Mutex                 // guards loaded and loadedOnce
 	loaded       bool                       // secrets has all that UsedSecrets will return
+	loadedOnce   bool                       // secrets has what UsedSecrets returned at some time of this execution
 	// uncertain is set after a failed write, which may have been committed anyway.
 	uncertain bool
 	setting   *flow.CaseSetting // of a case run

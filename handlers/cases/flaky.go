@@ -21,6 +21,7 @@ func (c *call) flaky(f *flow.Flow, file *cases.File, hashes []string) (map[strin
 	for i, reports := 0, 0; i < len(tests) && reports < flakyReports; i++ {
 		t := &tests[i]
 		var then *cases.File
+		same := map[string]bool{} // cases that were not changed since
 		for k := range t.Spec.Candidates {
 			hash := t.Spec.Candidates[k].Hash
 			if t.RunID == "" || !slices.Contains(hashes, hash) {
@@ -33,13 +34,18 @@ func (c *call) flaky(f *flow.Flow, file *cases.File, hashes []string) (map[strin
 						return nil, err
 					}
 				}
+				for k := range file.Cases {
+					is := &file.Cases[k]
+					was := then.Find(is.ID)
+					same[is.ID] = was == is || was != nil && was.Same(is)
+				}
 			}
 			counts, err := c.s.Store.CountVerdicts(c.Ctx(), t, k)
 			if err != nil {
 				return nil, err
 			}
 			for id, n := range counts {
-				if was, is := then.Find(id), file.Find(id); was == nil || is == nil || was != is && !was.Same(is) {
+				if !same[id] {
 					continue
 				}
 				if rates[hash] == nil {

@@ -48,13 +48,14 @@ func (c *call) latest(f *flow.Flow, file *cases.File, tests []cases.Test) (map[s
 				byRun[verdicts[v].RunID] = &verdicts[v]
 			}
 		}
+		sameSettings := file.SameSettings(&cases.File{Defaults: plan.File.Defaults, Gate: file.Gate})
 		for r := range report.Cases {
 			row := &report.Cases[r]
 			now, then := file.Find(row.ID), plan.File.Find(row.ID)
 			if now == nil || found[row.ID] != nil || row.Results[k].State == cases.Pending {
 				continue
 			}
-			found[row.ID] = &latest{test: t, result: &row.Results[k], candidate: k, verdict: byRun[row.Results[k].RunID], old: t.Spec.Candidates[k].Hash != hash || !now.Same(then) || !file.SameSettings(&cases.File{Defaults: plan.File.Defaults, Gate: file.Gate})}
+			found[row.ID] = &latest{test: t, result: &row.Results[k], candidate: k, verdict: byRun[row.Results[k].RunID], old: t.Spec.Candidates[k].Hash != hash || !now.Same(then) || !sameSettings}
 		}
 	}
 	return found, nil
