@@ -1,6 +1,7 @@
 // Package views only holds the directives that generate the packages below it, which turn plain
 // structs shaped like a screen into HTML:
 //
+//   - render: what every template calls
 //   - layout: the frame of every page
 //   - components: buttons, fields, tables, times, values, charts
 //   - account, console, editor, forms, docs: the pages, named after the handler
