@@ -22,7 +22,7 @@ const maxAnswer = 100 << 10
 // notLists are the routes whose answers do not grow with the number of things in a workspace, or that download all of them as a file.
 var notLists = map[string]string{
 	"/licenses": "fixed text", "/v1/openapi.json": "fixed text", "/v1/kinds": "fixed", "/v1/schema/flow.json": "fixed text",
-	"/v1/usage": "has no pages; the row many of the benchmark shows its size", "/runs/export": "a download", "/v1/audit": "a download", "/v1/flow/:flow_id/openapi.json": "a flow", "/flows/:flow/api/openapi.json": "a flow",
+	"/runs/export": "a download", "/v1/audit": "a download", "/v1/flow/:flow_id/openapi.json": "a flow", "/flows/:flow/api/openapi.json": "a flow",
 }
 
 // manyOf inserts n copies of one row of a table, in which some columns are expressions over i.
@@ -67,6 +67,7 @@ func TestLists_stay_small(t *testing.T) {
 	h := webtest.Setup(t)
 	b, program := h.As(flow.MemberOwner), newCaller(h, nil, flow.Key{Scopes: flow.Scopes})
 	id := h.PublishedFlow(webtest.Greeting)
+	parent := h.Flow(`{"schema":"sluice.flow/v1","name":"Parent","nodes":[{"id":"child","kind":"subflow","config":{"flow":"` + id + `","input.who":"x"}}],"edges":[]}`)
 	calling := h.Flow(`{"schema":"sluice.flow/v1","name":"Calling","nodes":[{"id":"chat","kind":"chat","config":{"model":"m/m","prompt":"Go","credential":{"credential":"many"}}}],"edges":[]}`)
 	for _, r := range []struct{ method, path, body string }{
 		{"PUT", "/v1/credentials/many", `{"secret": "x", "hosts": ["example.com"]}`},
@@ -83,7 +84,7 @@ func TestLists_stay_small(t *testing.T) {
 	only := fmt.Sprintf("id = '%s'", id)
 	h.Ended(flow.RunID(firstRun(t, db)))
 	manyOf(t, db, 5_000, "flows", only, map[string]string{"id": text("flow_", ""), "name": "'A flow with a rather long name, number ' || i", "slug": "'many-' || i", "tags": `'["tag' || (i % 20) || '"]'`})
-	manyOf(t, db, 300, "flows", fmt.Sprintf("id = '%s'", calling), map[string]string{"id": "'flow_' || printf('%026d', i + 10000)", "name": "'A flow with a credential, number ' || i", "slug": "'calling-' || i"})
+	manyOf(t, db, 2_000, "flows", fmt.Sprintf("id = '%s'", calling), map[string]string{"id": "'flow_' || printf('%026d', i + 10000)", "name": "'A flow with a credential, number ' || i", "slug": "'calling-' || i"})
 	manyOf(t, db, 5_000, "versions", "flow_"+only, map[string]string{"flow_id": text("flow_", "")})
 	manyOf(t, db, 2_000, "keys", fmt.Sprintf("id = '%s'", program.key.ID), map[string]string{"id": text("key_", ""), "name": "'A key with a rather long name, number ' || i", "hash": "'hash ' || i", "runs_per_day": "i"})
 	manyOf(t, db, 500, "workspaces", "id = 'default'", map[string]string{"id": text("ws_", ""), "name": "'A workspace with a rather long name, number ' || i"})
@@ -115,15 +116,20 @@ func TestLists_stay_small(t *testing.T) {
 	if page := b.Get("/credentials/many").Body; !strings.Contains(page, "more flows") {
 		t.Error("the page of a credential does not say how many more flows use it")
 	}
+	sizes["the form of a subflow"] = len(b.Get("/flows/" + parent + "/node/child").Is(http.StatusOK).Body)
 	sizes["the form of a model"] = len(b.Get("/flows/" + calling + "/node/chat").Is(http.StatusOK).Body)
 	for _, r := range keyRoutes(h) {
 		path := replace.Replace(r.Path)
 		if r.Method != http.MethodGet || notLists[r.Path] != "" || strings.HasSuffix(r.Path, "/events") || strings.HasSuffix(r.Path, "/export") || strings.Contains(path, ":") {
 			continue
 		}
-		for _, path := range []string{path} {
-			_, _, raw := program.send(http.MethodGet, path, "")
-			sizes[path] = len(raw)
+		_, _, raw := program.send(http.MethodGet, path, "")
+		sizes[path] = len(raw)
+	}
+	for _, path := range []string{"/v1/usage?by=flow", "/v1/usage?by=key", "/v1/usage?by=model", "/v1/usage?by=key&limit=300", "/v1/credentials/many", "/v1/credentials"} {
+		status, _, raw := program.send(http.MethodGet, path, "")
+		if sizes[path] = len(raw); status != http.StatusOK {
+			t.Errorf("%s: %d %s", path, status, raw)
 		}
 	}
 	for _, url := range []string{"/mcp", "/mcp?tools=authoring"} {

@@ -337,7 +337,7 @@ func printCredentials(s *streams, list admin.OperatorCredentials) error {
 		if k.Unbound {
 			hosts = "any"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", k.Name, orDash(k.Provider), hosts, shortTime(time.Time(k.UpdatedAt)), usedBy(k.UsedBy))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", k.Name, orDash(k.Provider), hosts, shortTime(time.Time(k.UpdatedAt)), usedBy(&k))
 	}
 	for _, k := range list.Environment {
 		fmt.Fprintf(w, "%s\t%s\t%s\tenvironment\t-\n", k.Name, k.Provider, orDash(strings.Join(k.Hosts, ",")))
@@ -369,13 +369,16 @@ func orDash(s string) string {
 }
 
 // usedBy returns the names of the flows without duplicates, since several nodes of a flow
-// may use one credential.
-func usedBy(uses []admin.CredentialUse) string {
+// may use one credential. The API names the first nodes only.
+func usedBy(k *admin.Credential) string {
 	var flows []string
-	for _, u := range uses {
+	for _, u := range k.UsedBy {
 		if !slices.Contains(flows, u.Flow) {
 			flows = append(flows, u.Flow)
 		}
+	}
+	if more := k.Uses - len(k.UsedBy); more > 0 {
+		flows = append(flows, fmt.Sprintf("%d more", more))
 	}
 	return orDash(strings.Join(flows, ", "))
 }
@@ -394,7 +397,7 @@ func (c credentialRemoveCmd) RunAPI(ctx context.Context, api *client.Client, s *
 		return noSuchCredential(err, c.Name)
 	}
 	if len(k.UsedBy) > 0 && !c.Force {
-		return fmt.Errorf("%s is used by %s; change these flows first, or remove it with --force", c.Name, usedBy(k.UsedBy))
+		return fmt.Errorf("%s is used by %s; change these flows first, or remove it with --force", c.Name, usedBy(&k))
 	}
 	if _, err := api.Call(ctx, "DELETE", credentialPath(c.Name), nil); err != nil {
 		return noSuchCredential(err, c.Name)

@@ -15,6 +15,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/credentialuse"
 	"sluice/flow/knowledge"
+	"sluice/flow/wording"
 )
 
 // KnowledgeStore stores knowledge bases, and reads what uses them.
@@ -157,7 +158,7 @@ func (s *Knowledge) Delete(ctx context.Context, by flow.Actor, b *knowledge.Base
 			return err
 		}
 		if len(names) > 0 {
-			return flow.Errorf(flow.CodeInUse, "The knowledge base %s is used by live versions of: %s. Change these flows first.", b.Slug, strings.Join(names, ", "))
+			return flow.Errorf(flow.CodeInUse, "The knowledge base %s is used by live versions of: %s. Change these flows first.", b.Slug, wording.List(names, 20))
 		}
 	}
 	return s.record(ctx, by, b, entry(b.WorkspaceID, "knowledge.delete", b.ID, b.Slug), func(ctx context.Context) error { return s.Store.DeleteBase(ctx, b.WorkspaceID, b.ID) })

@@ -3,6 +3,7 @@
 package wording
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -52,6 +53,15 @@ func CutBytes(s string, n int) string {
 		end--
 	}
 	return s[:end]
+}
+
+// List returns the first names with commas, and how many more there are.
+func List(names []string, most int) string {
+	text := strings.Join(names[:min(len(names), most)], ", ")
+	if more := len(names) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 // Sentence returns a text with an upper-case letter at its start and a period at its end.

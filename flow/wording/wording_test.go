@@ -56,3 +56,12 @@ func TestDistance_counts_changed_bytes(t *testing.T) {
 		}
 	}
 }
+
+func TestList_says_how_many_names_are_left_out(t *testing.T) {
+	t.Parallel()
+	for most, want := range map[int]string{1: "a and 2 more", 2: "a, b and 1 more", 3: "a, b, c", 4: "a, b, c"} {
+		if got := List([]string{"a", "b", "c"}, most); got != want {
+			t.Errorf("%d: %q, want %q", most, got, want)
+		}
+	}
+}

@@ -131,8 +131,15 @@ type Credential struct {
 
 	Unbound  bool            `json:"unbound" doc:"Whether it may be sent to any host, as in older versions."`
 	Readable bool            `json:"readable" doc:"False if the server's master key cannot decrypt the secret."`
-	UsedBy   []CredentialUse `json:"used_by" doc:"The nodes that use it."`
+	UsedBy   []CredentialUse `json:"used_by" doc:"The nodes that use it, by flow: the first 100 of them, in lists the first 10."`
+	Uses     int             `json:"used_by_total" doc:"How many nodes use it."`
 }
+
+// Bounds of the nodes that an answer names for one credential, since each of thousands of flows may use it.
+const (
+	maxUses       = 100
+	maxUsesInList = 10
+)
 
 // CredentialUse is the JSON of a node that uses a credential, in a live version or a draft.
 type CredentialUse struct {
@@ -179,27 +186,27 @@ func (s *Server) findCredential(c *api.Call) (flow.Credential, error) {
 	return s.Store.FindCredential(c.Request().Context(), c.Key.WorkspaceID, c.Param("name"))
 }
 
-// newCredential returns the JSON of a credential. readable reports whether the master key
-// decrypts its secret.
-func newCredential(k *flow.Credential, readable bool, uses []credentialuse.Use) Credential {
+// newCredential returns the JSON of a credential with the first of its uses. readable reports
+// whether the master key decrypts its secret.
+func newCredential(k *flow.Credential, readable bool, uses []credentialuse.Use, most int) Credential {
 	o := Credential{
 		Name: k.Name, Provider: k.Provider, BaseURL: k.BaseURL, Hosts: append([]string{}, k.Hosts...), MaxCalls: k.Limits.AtOnce, PerMinute: k.Limits.PerMinute,
-		CreatedAt: api.Time(k.CreatedAt), UpdatedAt: api.Time(k.UpdatedAt), Unbound: k.Unbound(), Readable: readable, UsedBy: []CredentialUse{},
+		CreatedAt: api.Time(k.CreatedAt), UpdatedAt: api.Time(k.UpdatedAt), Unbound: k.Unbound(), Readable: readable, UsedBy: []CredentialUse{}, Uses: len(uses),
 	}
-	for _, u := range uses {
+	for _, u := range uses[:min(len(uses), most)] {
 		o.UsedBy = append(o.UsedBy, CredentialUse{u.FlowID, u.FlowName, u.Node, u.Live})
 	}
 	return o
 }
 
-// credentialObjects returns the JSON of credentials of the workspace with their uses. It tries to
-// decrypt each secret to set Readable.
-func (s *Server) credentialObjects(c *api.Call, list ...flow.Credential) ([]Credential, error) {
+// credentialObjects returns the JSON of credentials of the workspace, each with at most that many
+// uses. It tries to decrypt each secret to set Readable.
+func (s *Server) credentialObjects(c *api.Call, most int, list ...flow.Credential) ([]Credential, error) {
 	ctx, all := c.Request().Context(), []Credential{}
 	uses, err := s.Providers.CredentialUses(ctx, c.Key.WorkspaceID)
 	for i := range list {
 		_, _, sealed := s.Store.OpenCredential(ctx, c.Key.WorkspaceID, list[i].Name)
-		all = append(all, newCredential(&list[i], sealed == nil, uses[list[i].Name]))
+		all = append(all, newCredential(&list[i], sealed == nil, uses[list[i].Name], most))
 	}
 	return all, err
 }
@@ -213,7 +220,7 @@ func (s *Server) listCredentials(c *api.Call) error {
 	if err != nil {
 		return err
 	}
-	all, err := s.credentialObjects(c, list...)
+	all, err := s.credentialObjects(c, maxUsesInList, list...)
 	if err != nil {
 		return err
 	}
@@ -222,7 +229,7 @@ func (s *Server) listCredentials(c *api.Call) error {
 		return c.WriteJSON(http.StatusOK, out.CredentialList)
 	}
 	for _, k := range s.Providers.Environment(c.Key.WorkspaceID) {
-		out.Environment = append(out.Environment, newCredential(&k, true, nil))
+		out.Environment = append(out.Environment, newCredential(&k, true, nil, 0))
 	}
 	if out.ProposedHosts, err = s.Providers.ProposeHosts(c.Request().Context(), c.Key.WorkspaceID); err != nil {
 		return err
@@ -236,7 +243,7 @@ func (s *Server) showCredential(c *api.Call) error {
 	if err != nil {
 		return err
 	}
-	all, err := s.credentialObjects(c, k)
+	all, err := s.credentialObjects(c, maxUses, k)
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,8 @@ type KnowledgeBase struct {
 	Passages    int64            `json:"passages"`
 	Bytes       int64            `json:"bytes" doc:"They count toward the quota of the workspace."`
 	States      map[string]int64 `json:"states,omitempty" doc:"Documents by state; only for a single base."`
-	UsedBy      []string         `json:"used_by,omitempty" doc:"Flows whose live version names the base; only for a single base."`
+	UsedBy      []string         `json:"used_by,omitempty" doc:"The first 100 flows whose live version names the base; only for a single base."`
+	Uses        int              `json:"used_by_total,omitempty" doc:"How many flows that are."`
 	CreatedAt   api.Time         `json:"created_at"`
 	ChangedAt   api.Time         `json:"changed_at"`
 }
@@ -249,6 +250,8 @@ func (s knowledgeServer) writeKnowledge(c *api.Call, b *knowledge.Base) (err err
 	if o.UsedBy, err = s.knowledge.Users(c.Request().Context(), b); err != nil {
 		return err
 	}
+	o.Uses = len(o.UsedBy)
+	o.UsedBy = o.UsedBy[:min(o.Uses, maxUses)]
 	return c.WriteJSON(http.StatusOK, o)
 }
 

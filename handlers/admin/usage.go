@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"sluice/flow"
@@ -19,6 +20,10 @@ const (
 	usageDays    = 30  // without parameters, today included
 	maxUsageDays = 366 // as on the dashboard
 )
+
+// maxUsageGroups is how many flows, keys or models a page of a report has at most, and without a limit. All days are on
+// one page without a limit.
+const maxUsageGroups = 300
 
 // The groups of a report.
 const (
@@ -34,9 +39,10 @@ var usageGroups = []string{byDay, byFlow, byKey, byModel}
 // usageParams are the parameters that routes name in their Params. In the URL they are by,
 // from and to.
 var usageParams = map[string]map[string]any{
-	"by":         queryParam("by", "What to group by.", map[string]any{"type": "string", "enum": usageGroups, "default": byDay}),
-	"usage_from": queryParam("from", "The first day, in UTC. Default: 29 days before the last.", map[string]any{"type": "string", "format": "date"}),
-	"usage_to":   queryParam("to", "The last day, in UTC; at most 366 days are reported. Default: today.", map[string]any{"type": "string", "format": "date"}),
+	"by":          queryParam("by", "What to group by.", map[string]any{"type": "string", "enum": usageGroups, "default": byDay}),
+	"usage_from":  queryParam("from", "The first day, in UTC. Default: 29 days before the last.", map[string]any{"type": "string", "format": "date"}),
+	"usage_to":    queryParam("to", "The last day, in UTC; at most 366 days are reported. Default: today.", map[string]any{"type": "string", "format": "date"}),
+	"usage_limit": queryParam("limit", "Page size. Without it, a page has 300 groups, or all days.", map[string]any{"type": "integer", "minimum": 1, "maximum": maxUsageGroups}),
 }
 
 // usageNames maps the Go types of responses to the names of their schemas in the
@@ -53,8 +59,8 @@ func (s *Server) usageRoutes() api.Extension {
 		Method: get, Path: "/v1/usage", Scopes: []flow.Scope{flow.ScopeRead}, Handle: s.showUsage,
 		Role: flow.MemberViewer, Commands: []string{"usage"},
 		Doc: openapi.Operation{ID: "showUsage", Tag: "Usage", Summary: "Sum up runs, tokens and cost",
-			Text:   "Of the flows that the key may call, also by runs of other keys. Runs count on the day on which they ended, tokens and cost on the day on which they were used. Groups with the highest cost come first, days in their order.",
-			Params: []string{"by", "usage_from", "usage_to"}, Problems: []flow.Code{flow.CodeInputInvalid},
+			Text:   "Of the flows that the key may call, also by runs of other keys. Runs count on the day on which they ended, tokens and cost on the day on which they were used. Groups with the highest cost come first, days in their order. The total is that of all pages.",
+			Params: []string{"by", "usage_from", "usage_to", "usage_limit", "cursor"}, Problems: []flow.Code{flow.CodeInputInvalid},
 			Answers: openapi.OK("The sums.", usageReport{})},
 	}}}
 }
@@ -66,6 +72,8 @@ type usageReport struct {
 	To    string       `json:"to" doc:"The last day."`
 	Usage []usageGroup `json:"usage"`
 	Total usageGroup   `json:"total"`
+
+	NextCursor *string `json:"next_cursor" doc:"Pass it as cursor, with the same other parameters, to get the next page; null on the last page."`
 }
 
 // usageGroup is the sum of one day, flow, key or model.
@@ -121,6 +129,10 @@ func (s *Server) showUsage(c *api.Call) error {
 	if err != nil {
 		return err
 	}
+	after, limit, err := api.QueryAfterUpTo(c, maxUsageGroups, 0)
+	if err != nil {
+		return err
+	}
 	by := cmp.Or(q["by"], byDay)
 	first, last, err := usageSpan(by, q["from"], q["to"], s.now())
 	if err != nil {
@@ -153,7 +165,12 @@ func (s *Server) showUsage(c *api.Call) error {
 		sums[name].add(d)
 	}
 	report := usageReport{By: by, From: first.Format(time.DateOnly), To: last.Format(time.DateOnly), Total: total.group(byDay)}
-	report.Usage, err = s.usageGroups(c, by, sums)
+	page, next, err := usagePage(by, sums, after, limit)
+	if err != nil {
+		return err
+	}
+	report.NextCursor = next
+	report.Usage, err = s.usageGroups(c, by, page, sums)
 	if err != nil {
 		return err
 	}
@@ -187,19 +204,41 @@ func usageSpan(by, from, to string, now time.Time) (first, last time.Time, err e
 	return first, last, api.Invalid(wrong...)
 }
 
-// usageGroups returns the sums in their order, with names of flows and keys.
-func (s *Server) usageGroups(c *api.Call, by string, sums map[string]*usageSum) ([]usageGroup, error) {
-	names, err := s.usageLabels(c, by)
-	if err != nil {
-		return nil, err
-	}
-	order := slices.SortedFunc(maps.Keys(sums), func(a, b string) int {
+// usagePage returns the names of the groups on the page after a cursor, and the cursor of the next one. A limit of 0 is the usual one.
+func usagePage(by string, sums map[string]*usageSum, after string, limit int) (page []string, next *string, err error) {
+	page = slices.SortedFunc(maps.Keys(sums), func(a, b string) int {
 		if by == byDay {
 			return cmp.Compare(a, b)
 		}
 		x, y := sums[a], sums[b]
 		return cmp.Or(cmp.Compare(y.Usage.CostNanoUSD, x.Usage.CostNanoUSD), cmp.Compare(y.Runs, x.Runs), cmp.Compare(a, b))
 	})
+	if after != "" {
+		at := slices.Index(page, strings.TrimPrefix(after, usageCursor))
+		if at < 0 || !strings.HasPrefix(after, usageCursor) {
+			return nil, nil, api.Invalid(flow.Problem{Pointer: "/cursor", Code: "invalid", Detail: "wanted the next_cursor of an earlier answer"})
+		}
+		page = page[at+1:]
+	}
+	switch {
+	case limit == 0 && by == byDay:
+		limit = maxUsageDays
+	case limit == 0:
+		limit = maxUsageGroups
+	}
+	page, next = api.Page(page, limit, func(name *string) string { return usageCursor + *name })
+	return page, next, nil
+}
+
+// usageCursor precedes the name of a group in a cursor, since that of runs without a key is empty.
+const usageCursor = "after "
+
+// usageGroups returns the JSON of the sums with some names, in that order, with the names of flows and keys.
+func (s *Server) usageGroups(c *api.Call, by string, order []string, sums map[string]*usageSum) ([]usageGroup, error) {
+	names, err := s.usageLabels(c, by)
+	if err != nil {
+		return nil, err
+	}
 	list := []usageGroup{}
 	for _, name := range order {
 		g := sums[name].group(by)

@@ -1,6 +1,7 @@
 package admin_test
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -56,6 +57,28 @@ func TestUsage(t *testing.T) {
 			t.Errorf("models: %v", list)
 		}
 	})
+	t.Run("has pages", func(t *testing.T) {
+		e.send(narrow, "GET", "/v1/usage?by=flow&limit=1", "").want(200, "")
+		for _, by := range []string{"flow", "key", "day"} {
+			whole := e.send(reader, "GET", "/v1/usage?by="+by, "")
+			all, query, read := groups(whole), "/v1/usage?by="+by+"&limit=1", []map[string]any{}
+			for range all {
+				page := e.send(reader, "GET", query, "")
+				if got := total(page.body["total"].(map[string]any)); got != 3 || len(groups(page)) != 1 {
+					t.Fatalf("a page by %s: %s", by, page.raw)
+				}
+				read = append(read, groups(page)...)
+				next, _ := page.body["next_cursor"].(string)
+				query = "/v1/usage?by=" + by + "&limit=1&cursor=" + next
+				if more := len(read) < len(all); (next != "") != more {
+					t.Fatalf("by %s, after %d of %d groups: %s", by, len(read), len(all), page.raw)
+				}
+			}
+			if !reflect.DeepEqual(read, all) || whole.body["next_cursor"] != nil {
+				t.Errorf("pages by %s: %v, want %v", by, read, all)
+			}
+		}
+	})
 	t.Run("a key with a list sees its flows only", func(t *testing.T) {
 		list := groups(e.send(narrow, "GET", "/v1/usage?by=flow", ""))
 		if len(list) != 1 || list[0]["flow_id"] != second {
@@ -73,7 +96,7 @@ func TestUsage(t *testing.T) {
 		}
 	})
 	t.Run("refuses what it does not know", func(t *testing.T) {
-		for _, query := range []string{"by=hour", "from=x", "to=2026-02-30", "from=2026-02-02&to=2026-02-01", "from=2024-01-01&to=2026-01-01", "by=day&by=key"} {
+		for _, query := range []string{"by=hour", "from=x", "to=2026-02-30", "from=2026-02-02&to=2026-02-01", "from=2024-01-01&to=2026-01-01", "by=day&by=key", "limit=0", "limit=301", "cursor=x", "cursor=YWZ0ZXIgeA"} {
 			e.send(reader, "GET", "/v1/usage?"+query, "").want(422, flow.CodeInputInvalid)
 		}
 	})

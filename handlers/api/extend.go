@@ -63,8 +63,13 @@ func (c *Call) QueryPage(prefix string) (beforeID string, limit int, err error) 
 
 // QueryAfter returns the text in the cursor of a list that Page made, and the size of a page.
 func QueryAfter(c *Call) (after string, limit int, err error) {
+	return QueryAfterUpTo(c, maxLimit, usualLimit)
+}
+
+// QueryAfterUpTo is QueryAfter with the largest size of a page and the one without a limit.
+func QueryAfterUpTo(c *Call, most, usual int) (after string, limit int, err error) {
 	q := newQuery(c.Request().URL)
-	limit = q.limit()
+	limit = q.integer("limit", 1, most, usual)
 	if s, has := q.single("cursor"); has {
 		data, err := base64.RawURLEncoding.DecodeString(s)
 		if after = string(data); err != nil || after == "" {

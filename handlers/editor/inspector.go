@@ -81,7 +81,7 @@ func (c *call) nodePane(t *draftNode) (editorview.NodePane, error) {
 		facts.Credentials = append(facts.Credentials, editorview.CredentialChoice{Name: credential.Name, Provider: credential.Provider})
 	}
 	if t.kind.StartsRuns() {
-		if facts.Flows, err = c.flowChoices(t.flow.ID); err != nil {
+		if facts.Flows, err = c.flowChoices(t); err != nil {
 			return editorview.NodePane{}, err
 		}
 	}
@@ -90,17 +90,44 @@ func (c *call) nodePane(t *draftNode) (editorview.NodePane, error) {
 	return p, nil
 }
 
-// flowChoices lists the other flows of the workspace, for a node that runs one.
-func (c *call) flowChoices(own flow.FlowID) ([]editorview.FlowChoice, error) {
+// flowChoices lists the other published flows of the workspace, for a node that runs one: the first web.MaxOptions by name, of those that have
+// all words of the query parameter find in their name or slug, and the one that the node runs now.
+func (c *call) flowChoices(t *draftNode) (editorview.FlowChoices, error) {
 	heads, err := c.s.Store.ListFlowHeads(c.Ctx(), c.WorkspaceID())
-	var list []editorview.FlowChoice
+	now, words := flow.Text(t.node.Config["flow"]), strings.TrimSpace(c.QueryParam("find"))
+	choices := editorview.FlowChoices{Words: words}
+	var current []editorview.FlowChoice
 	for i := range heads {
-		if f := &heads[i]; f.ID != own && f.ArchivedAt.IsZero() {
-			list = append(list, editorview.FlowChoice{ID: string(f.ID), Slug: f.Slug, Name: f.Name, Live: f.LiveVersion})
+		f := &heads[i]
+		choice := editorview.FlowChoice{ID: string(f.ID), Slug: f.Slug, Name: f.Name, Live: f.LiveVersion}
+		switch {
+		case f.ID == t.flow.ID || !f.ArchivedAt.IsZero():
+		case now != "" && (choice.ID == now || choice.Slug == now):
+			current = append(current, choice)
+			if hasWords(choice.Name+" "+choice.Slug, words) {
+				choices.Total++
+			}
+		case choice.Live > 0 && hasWords(choice.Name+" "+choice.Slug, words):
+			choices.List = append(choices.List, choice)
 		}
 	}
-	sorting.By(list, func(a, b editorview.FlowChoice) int { return strings.Compare(a.Name, b.Name) })
-	return list, err
+	byName := func(a, b editorview.FlowChoice) int { return strings.Compare(a.Name, b.Name) }
+	sorting.By(choices.List, byName)
+	choices.Total += len(choices.List)
+	choices.List = append(choices.List[:min(len(choices.List), web.MaxOptions)], current...)
+	sorting.By(choices.List, byName)
+	return choices, err
+}
+
+// hasWords reports whether a text contains all words of a search, in any case.
+func hasWords(text, words string) bool {
+	text = strings.ToLower(text)
+	for word := range strings.FieldsSeq(strings.ToLower(words)) {
+		if !strings.Contains(text, word) {
+			return false
+		}
+	}
+	return true
 }
 
 // showNode is GET /flows/{id}/node/{node}: the inspector as a fragment, or

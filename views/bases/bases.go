@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"sluice/flow/wording"
 	"sluice/views/components"
 
 	"github.com/a-h/templ"
@@ -210,16 +211,7 @@ func modelOf(model string) string {
 }
 
 // joined lists names.
-func joined(names []string) string {
-	text := ""
-	for i, n := range names {
-		if i > 0 {
-			text += ", "
-		}
-		text += n
-	}
-	return text
-}
+func joined(names []string) string { return wording.List(names, 20) }
 
 // partHint is shown in the field of the part of an addition.
 func (b *BasePage) partHint() string {

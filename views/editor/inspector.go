@@ -2,6 +2,7 @@ package editor
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,6 +41,11 @@ type NodePane struct {
 	Open bool
 }
 
+// findsFlows reports whether a field of the node searches flows.
+func (p *NodePane) findsFlows() bool {
+	return slices.ContainsFunc(p.Fields, func(f NodeField) bool { return f.Type == flow.FieldFlow && f.Flows.Searchable() })
+}
+
 // Settings lists the optional settings of the node that are set, for the summary of their fold.
 func (p *NodePane) Settings() string {
 	var set []string
@@ -76,9 +82,10 @@ type NodeField struct {
 	Places []Place
 	// Credentials are the credentials of the workspace to choose from. Provider is the provider
 	// of a new one, if known.
-	Flows       []FlowChoice
 	Credentials []CredentialChoice
 	Provider    string
+	// Flows are the flows to choose from, for a node that runs another one.
+	Flows FlowChoices
 	// Hosts are the hosts to which a new plain credential would be sent, if known.
 	Hosts []string
 	// Secrets are the names of parts of the field that look like secrets.
@@ -209,8 +216,29 @@ type PaneFacts struct {
 	Kinds       *flow.Registry
 	Problems    []flow.Problem
 	Credentials []CredentialChoice
-	Flows       []FlowChoice // choices for a node that runs another flow
+	Flows       FlowChoices // for a node that runs another flow
 	ReadOnly    bool
+}
+
+// FlowChoices are the flows that a node can run, or as many as one page offers.
+type FlowChoices struct {
+	List  []FlowChoice // by name; the current one is among them, if it exists
+	Total int          // number of all, or of those that match Words
+	Words string       // the search, or ""
+}
+
+// Searchable reports whether there are more flows than one page offers.
+func (c FlowChoices) Searchable() bool { return c.Words != "" || c.Total > len(c.List) }
+
+// found says how many flows there are to choose from.
+func (c FlowChoices) found() string {
+	switch {
+	case c.Total > len(c.List):
+		return fmt.Sprintf("The first %d of %s flows. Type to find others.", len(c.List), components.Count(c.Total))
+	case c.Total == 0:
+		return "No flows match."
+	}
+	return fmt.Sprintf("Flows found: %d", c.Total)
 }
 
 // FlowChoice is a flow that a node can run.
@@ -506,7 +534,7 @@ func inputRemark(in *contract.Input) string {
 // else 0.
 func (b *paneBuilder) newerVersion() int64 {
 	named, _ := flow.Float(b.n.Config["version"])
-	for _, f := range b.facts.Flows {
+	for _, f := range b.facts.Flows.List {
 		if ref := flow.Text(b.n.Config["flow"]); named >= 1 && (f.ID == ref || f.Slug == ref) && f.Live > int64(named) {
 			return f.Live
 		}

@@ -189,7 +189,7 @@ func (f *NodeField) options() []fieldOption {
 func (f *NodeField) flowOptions() []FlowChoice {
 	now := f.text(0)
 	isNow := func(o FlowChoice) bool { return now != "" && (o.ID == now || o.Slug == now) }
-	list := slices.DeleteFunc(slices.Clone(f.Flows), func(o FlowChoice) bool { return o.Live == 0 && !isNow(o) })
+	list := slices.DeleteFunc(slices.Clone(f.Flows.List), func(o FlowChoice) bool { return o.Live == 0 && !isNow(o) })
 	if now == "" || slices.ContainsFunc(list, isNow) {
 		return list
 	}
@@ -198,7 +198,7 @@ func (f *NodeField) flowOptions() []FlowChoice {
 
 // childFlow returns the ID of the chosen flow, or "" if it doesn't exist.
 func (f *NodeField) childFlow() string {
-	for _, o := range f.Flows {
+	for _, o := range f.Flows.List {
 		if now := f.text(0); now != "" && (o.ID == now || o.Slug == now) {
 			return o.ID
 		}

@@ -148,7 +148,15 @@ func Inspector(p NodePane) templ.Component {
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
 		}
-		templ_7745c5c3_Buffer.WriteString("</fieldset></form></section>")
+		templ_7745c5c3_Buffer.WriteString("</fieldset></form>")
+		if p.findsFlows() {
+			templ_7745c5c3_Buffer.WriteString("<form id=\"find-flow\" action=\"")
+			if templ_7745c5c3_Err = render.URL(templ.SafeURL(p.path())).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 72, 56); templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Buffer.WriteString("\" hidden></form>")
+		}
+		templ_7745c5c3_Buffer.WriteString("</section>")
 		return nil
 	})
 }
@@ -163,12 +171,12 @@ func paneHead(p NodePane) templ.Component {
 			templ_7745c5c3_Buffer := templ.GetBuffer()
 			var templ_7745c5c3_ElementScripts []templ.ComponentScript
 			templ_7745c5c3_Buffer.WriteString("<span class=\"")
-			var templ_7745c5c3_Var11 = []any{"chip", "g-" + p.Group}
-			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var11...)
+			var templ_7745c5c3_Var12 = []any{"chip", "g-" + p.Group}
+			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var12...)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var11).String()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 1, 0); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var12).String()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 1, 0); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\"")
@@ -188,19 +196,19 @@ func paneHead(p NodePane) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("</span><div data-put=\"label\" data-value=\"text\" data-key=\"put:label\"><label class=\"unseen\" for=\"put-label\">Name of the node</label> <input id=\"put-label\" class=\"input ins-title\" name=\"label\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(p.Label).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 82, 78); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Attribute(p.Label).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 85, 78); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("\" placeholder=\"")
-		if templ_7745c5c3_Err = render.Attribute(p.Name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 82, 101); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Attribute(p.Name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 85, 101); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("\" maxlength=\"200\" autocomplete=\"off\"><div data-slot=\"messages\"></div></div><span class=\"ins-kind\">")
-		if templ_7745c5c3_Err = render.Text(p.KindTitle).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 85, 39); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Text(p.KindTitle).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 88, 39); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("</span></div><details class=\"ins-help\" data-fold=\"help\"><summary title=\"Help\"><span aria-hidden=\"true\">?</span><span class=\"unseen\">Help</span></summary><p>")
-		if templ_7745c5c3_Err = render.Text(p.Short).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 89, 15); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Text(p.Short).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 92, 15); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("</p>")
@@ -222,22 +230,22 @@ func panePort(p NodePane, port PanePort) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"ins-part\" data-key=\"")
-		if templ_7745c5c3_Err = render.Attribute("port:"+port.Name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 97, 53); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Attribute("port:"+port.Name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 100, 53); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("\" data-slot=\"")
-		if templ_7745c5c3_Err = render.Attribute("port:"+port.Name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 97, 87); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Attribute("port:"+port.Name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 100, 87); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("\"><div class=\"ins-label\"><span class=\"label\">")
 		if port.Template {
 			templ_7745c5c3_Buffer.WriteString("<code>")
-			if templ_7745c5c3_Err = render.Text("{{"+port.Name+"}}").Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 100, 36); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text("{{"+port.Name+"}}").Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 103, 36); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</code>")
 		} else {
-			if templ_7745c5c3_Err = render.Text(cmp.Or(port.Title, port.Name)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 102, 36); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(cmp.Or(port.Title, port.Name)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 105, 36); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
@@ -245,7 +253,7 @@ func panePort(p NodePane, port PanePort) templ.Component {
 		for i, feed := range port.Feeds {
 			if port.ordered() {
 				templ_7745c5c3_Buffer.WriteString("<div class=\"ins-order\"><span class=\"count\">")
-				if templ_7745c5c3_Err = render.Text(fmt.Sprint(i+1)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 108, 44); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Text(fmt.Sprint(i+1)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 111, 44); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("</span>")
@@ -255,11 +263,11 @@ func panePort(p NodePane, port PanePort) templ.Component {
 				}
 				if !p.ReadOnly {
 					templ_7745c5c3_Buffer.WriteString("<button class=\"btn quiet small only\" name=\"place\" value=\"")
-					if templ_7745c5c3_Err = render.Attribute(feed.placeAt(i-1)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 111, 83); templ_7745c5c3_Err != nil {
+					if templ_7745c5c3_Err = render.Attribute(feed.placeAt(i-1)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 114, 83); templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					templ_7745c5c3_Buffer.WriteString("\" title=\"Move up\" aria-label=\"")
-					if templ_7745c5c3_Err = render.Attribute("Move up "+feed.Title).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 111, 138); templ_7745c5c3_Err != nil {
+					if templ_7745c5c3_Err = render.Attribute("Move up "+feed.Title).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 114, 138); templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					templ_7745c5c3_Buffer.WriteString("\"")
@@ -272,11 +280,11 @@ func panePort(p NodePane, port PanePort) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					templ_7745c5c3_Buffer.WriteString("</button> <button class=\"btn quiet small only\" name=\"place\" value=\"")
-					if templ_7745c5c3_Err = render.Attribute(feed.placeAt(i+1)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 114, 83); templ_7745c5c3_Err != nil {
+					if templ_7745c5c3_Err = render.Attribute(feed.placeAt(i+1)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 117, 83); templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					templ_7745c5c3_Buffer.WriteString("\" title=\"Move down\" aria-label=\"")
-					if templ_7745c5c3_Err = render.Attribute("Move down "+feed.Title).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 114, 142); templ_7745c5c3_Err != nil {
+					if templ_7745c5c3_Err = render.Attribute("Move down "+feed.Title).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 117, 142); templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					templ_7745c5c3_Buffer.WriteString("\"")
@@ -305,11 +313,11 @@ func panePort(p NodePane, port PanePort) templ.Component {
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if !p.ReadOnly {
 				templ_7745c5c3_Buffer.WriteString("<select class=\"select script-only\" data-sources=\"")
-				if templ_7745c5c3_Err = render.Attribute(port.Name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 128, 63); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Attribute(port.Name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 131, 63); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("\" aria-label=\"")
-				if templ_7745c5c3_Err = render.Attribute("Source of "+cmp.Or(port.Title, port.Name)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 128, 123); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Attribute("Source of "+cmp.Or(port.Title, port.Name)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 131, 123); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("\"><option value=\"\">Choose a source…</option></select>")
@@ -331,12 +339,12 @@ func fedBy(flowID string, feed Feed, readonly bool) templ.Component {
 			templ_7745c5c3_Buffer := templ.GetBuffer()
 			var templ_7745c5c3_ElementScripts []templ.ComponentScript
 			templ_7745c5c3_Buffer.WriteString("<div class=\"")
-			var templ_7745c5c3_Var30 = []any{"ins-fed", templ.KV("ins-tool", feed.Tool != nil)}
-			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var30...)
+			var templ_7745c5c3_Var31 = []any{"ins-fed", templ.KV("ins-tool", feed.Tool != nil)}
+			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var31...)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var30).String()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 1, 0); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var31).String()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 1, 0); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\"")
@@ -353,7 +361,7 @@ func fedBy(flowID string, feed Feed, readonly bool) templ.Component {
 		templ_7745c5c3_Buffer.WriteString(">")
 		if feed.Tool != nil {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"chip\" data-group=\"")
-			if templ_7745c5c3_Err = render.Attribute(feed.Tool.Group).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 140, 50); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(feed.Tool.Group).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 143, 50); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\">")
@@ -362,23 +370,23 @@ func fedBy(flowID string, feed Feed, readonly bool) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</span> <span><a href=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL("/flows/"+flowID+"/node/"+feed.Node)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 144, 70); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.URL(templ.SafeURL("/flows/"+flowID+"/node/"+feed.Node)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 147, 70); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\" data-jump=\"")
-			if templ_7745c5c3_Err = render.Attribute(feed.Node).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 144, 94); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(feed.Node).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 147, 94); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\" title=\"")
-			if templ_7745c5c3_Err = render.Attribute(feed.Title).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 144, 115); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(feed.Title).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 147, 115); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(feed.Title).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 144, 130); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(feed.Title).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 147, 130); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</a> <code>")
-			if templ_7745c5c3_Err = render.Text(feed.Tool.Name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 145, 26); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(feed.Tool.Name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 148, 26); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</code></span> ")
@@ -394,7 +402,7 @@ func fedBy(flowID string, feed Feed, readonly bool) templ.Component {
 				}
 			}
 			templ_7745c5c3_Buffer.WriteString(" <small>")
-			if templ_7745c5c3_Err = render.Text(feed.Tool.Ask).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 152, 25); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(feed.Tool.Ask).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 155, 25); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</small> ")
@@ -404,30 +412,30 @@ func fedBy(flowID string, feed Feed, readonly bool) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("<span>from <a href=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL("/flows/"+flowID+"/node/"+feed.Node)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 155, 80); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.URL(templ.SafeURL("/flows/"+flowID+"/node/"+feed.Node)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 158, 80); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\" data-jump=\"")
-			if templ_7745c5c3_Err = render.Attribute(feed.Node).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 155, 104); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(feed.Node).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 158, 104); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(feed.Title).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 155, 119); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(feed.Title).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 158, 119); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</a> › ")
-			if templ_7745c5c3_Err = render.Text(feed.Port).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 155, 141); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(feed.Port).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 158, 141); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</span> ")
 		}
 		if !readonly {
 			templ_7745c5c3_Buffer.WriteString("<button class=\"btn quiet small only\" name=\"disconnect\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(feed.Edge.From+">"+feed.Edge.To).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 158, 101); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(feed.Edge.From+">"+feed.Edge.To).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 161, 101); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\" title=\"Disconnect\" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute("Disconnect "+feed.Title+", "+feed.Port).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 158, 181); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute("Disconnect "+feed.Title+", "+feed.Port).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 161, 181); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\">")
@@ -447,7 +455,7 @@ func fieldProblems(id string, problems []string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div id=\"")
-		if templ_7745c5c3_Err = render.Attribute(id).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 166, 13); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Attribute(id).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 169, 13); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("\" class=\"ins-problems\">")
@@ -458,7 +466,7 @@ func fieldProblems(id string, problems []string) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("<span>")
-			if templ_7745c5c3_Err = render.Text(text).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 170, 16); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(text).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 173, 16); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</span></p>")
@@ -473,11 +481,11 @@ func paneFailing(p NodePane) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"ins-failing\"><h3>Error handling</h3><div class=\"form\"><div class=\"field\" data-put=\"retry\" data-value=\"retry\" data-key=\"put:retry\"><div class=\"ins-pair\"><div class=\"field\"><label for=\"retry-attempts\">Attempts</label> <input id=\"retry-attempts\" class=\"input\" name=\"retry.attempts\" inputmode=\"numeric\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(p.Failing.Attempts).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 184, 115); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Attribute(p.Failing.Attempts).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 187, 115); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("\" placeholder=\"1\" autocomplete=\"off\" aria-describedby=\"retry-help\"></div><div class=\"field\"><label for=\"retry-backoff\">First delay (s)</label> <input id=\"retry-backoff\" class=\"input\" name=\"retry.backoff_s\" inputmode=\"decimal\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(p.Failing.Backoff).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 188, 114); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Attribute(p.Failing.Backoff).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 191, 114); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("\" placeholder=\"0\" autocomplete=\"off\" aria-describedby=\"retry-help\"></div></div><div data-slot=\"messages\">")
@@ -490,7 +498,7 @@ func paneFailing(p NodePane) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("</div><p class=\"help\" id=\"retry-help\">Only temporary errors are retried. The delay doubles each time.</p></div><div class=\"field\" data-put=\"timeout_s\" data-value=\"number\" data-key=\"put:timeout_s\"><label for=\"put-timeout_s\">Timeout (s)</label> <input id=\"put-timeout_s\" class=\"input\" name=\"timeout_s\" inputmode=\"decimal\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(p.Failing.Timeout).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 199, 106); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Attribute(p.Failing.Timeout).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 202, 106); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("\" placeholder=\"Default\" autocomplete=\"off\"><div data-slot=\"messages\">")
@@ -513,47 +521,47 @@ func paneTool(t *NodeTool) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"ins-failing\"><h3>Tool</h3><div class=\"form\"><div class=\"field\" data-put=\"tool\" data-value=\"tool\" data-key=\"put:tool\" data-kept=\"")
-		if templ_7745c5c3_Err = render.Attribute(t.Kept).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 213, 94); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Attribute(t.Kept).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 216, 94); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("\"><label for=\"put-tool\">Description</label> <textarea id=\"put-tool\" class=\"area\" name=\"tool.description\" rows=\"3\" data-member=\"description\" maxlength=\"4000\" aria-describedby=\"tool-help\">")
-		if templ_7745c5c3_Err = render.Text(t.Description).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 215, 161); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Text(t.Description).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 218, 161); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("</textarea><p class=\"help\" id=\"tool-help\">When a model calls this node, and what it returns. Then connect its port Tool to an agent.</p>")
 		if t.Set {
 			templ_7745c5c3_Buffer.WriteString("<label for=\"tool-name\">Name</label> <input id=\"tool-name\" class=\"input\" name=\"tool.name\" data-member=\"name\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(t.Name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 219, 91); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(t.Name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 222, 91); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\" placeholder=\"")
-			if templ_7745c5c3_Err = render.Attribute(t.NameHint).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 219, 118); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(t.NameHint).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 222, 118); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\" autocomplete=\"off\"> ")
 			for _, p := range t.Params {
 				templ_7745c5c3_Buffer.WriteString("<label for=\"")
-				if templ_7745c5c3_Err = render.Attribute("tool-param-"+p.Port).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 221, 41); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Attribute("tool-param-"+p.Port).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 224, 41); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("\">")
-				if templ_7745c5c3_Err = render.Text(p.Title).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 221, 53); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Text(p.Title).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 224, 53); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString(" (filled by the model)</label> <input id=\"")
-				if templ_7745c5c3_Err = render.Attribute("tool-param-"+p.Port).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 222, 40); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Attribute("tool-param-"+p.Port).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 225, 40); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("\" class=\"input\" name=\"")
-				if templ_7745c5c3_Err = render.Attribute("tool.param."+p.Port).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 222, 86); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Attribute("tool.param."+p.Port).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 225, 86); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("\" data-param=\"")
-				if templ_7745c5c3_Err = render.Attribute(p.Port).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 222, 108); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Attribute(p.Port).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 225, 108); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("\" value=\"")
-				if templ_7745c5c3_Err = render.Attribute(p.Description).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 222, 132); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Attribute(p.Description).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 225, 132); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("\" placeholder=\"Description\" autocomplete=\"off\">")
@@ -563,7 +571,7 @@ func paneTool(t *NodeTool) templ.Component {
 				templ_7745c5c3_Buffer.WriteString(" selected")
 			}
 			templ_7745c5c3_Buffer.WriteString(">Default: ")
-			if templ_7745c5c3_Err = render.Text(t.EffectHint).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 226, 75); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(t.EffectHint).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 229, 75); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</option> <option value=\"read\"")
@@ -575,11 +583,11 @@ func paneTool(t *NodeTool) templ.Component {
 				templ_7745c5c3_Buffer.WriteString(" selected")
 			}
 			templ_7745c5c3_Buffer.WriteString(">Write: at most once</option></select> <label for=\"tool-approval\">Ask first</label> <input id=\"tool-approval\" class=\"input\" name=\"tool.approval\" data-member=\"approval\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(t.Approval).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 231, 107); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(t.Approval).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 234, 107); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\" placeholder=\"auto\" list=\"tool-approvals\" autocomplete=\"off\" aria-describedby=\"tool-approval-help\"> <datalist id=\"tool-approvals\"><option value=\"auto\">Before a write, after content from outside</option> <option value=\"always\">Before each call</option> <option value=\"never\">Never: owners only</option></datalist><p class=\"help\" id=\"tool-approval-help\">auto, always, never, or a condition such as amount &gt; 50. People allow or reject the call.</p><label for=\"tool-editable\">Editable before allowing</label> <input id=\"tool-editable\" class=\"input\" name=\"tool.editable\" data-member=\"editable\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(t.Editable).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 239, 107); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(t.Editable).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 242, 107); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\" placeholder=\"Such as amount, note\" autocomplete=\"off\"> <label for=\"tool-on_error\">If a call fails</label> <select id=\"tool-on_error\" class=\"select\" name=\"tool.on_error\" data-member=\"on_error\"><option value=\"\"")
@@ -591,7 +599,7 @@ func paneTool(t *NodeTool) templ.Component {
 				templ_7745c5c3_Buffer.WriteString(" selected")
 			}
 			templ_7745c5c3_Buffer.WriteString(">Fail the agent</option></select> <label for=\"tool-max_calls\">Max calls</label> <input id=\"tool-max_calls\" class=\"input\" name=\"tool.max_calls\" data-member=\"max_calls\" inputmode=\"numeric\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(t.MaxCalls).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 246, 130); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(t.MaxCalls).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 249, 130); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\" placeholder=\"No limit of its own\" autocomplete=\"off\">")
@@ -617,7 +625,7 @@ func paneError(text string) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("<span>")
-			if templ_7745c5c3_Err = render.Text(text).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 260, 15); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(text).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 263, 15); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</span></p>")
@@ -631,7 +639,7 @@ func paneOnError(p NodePane) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"field\" data-put=\"on_error\" data-value=\"on_error\" data-key=\"put:on_error\"><label for=\"put-on_error\">After the last attempt</label> <select id=\"put-on_error\" class=\"select\" name=\"on_error\"><option value=\"")
-		if templ_7745c5c3_Err = render.Attribute(OnErrorFail).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 269, 30); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Attribute(OnErrorFail).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 272, 30); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("\"")
@@ -639,7 +647,7 @@ func paneOnError(p NodePane) templ.Component {
 			templ_7745c5c3_Buffer.WriteString(" selected")
 		}
 		templ_7745c5c3_Buffer.WriteString(">Stop the run</option> <option value=\"")
-		if templ_7745c5c3_Err = render.Attribute(OnErrorRoute).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 270, 31); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Attribute(OnErrorRoute).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 273, 31); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("\"")
@@ -647,7 +655,7 @@ func paneOnError(p NodePane) templ.Component {
 			templ_7745c5c3_Buffer.WriteString(" selected")
 		}
 		templ_7745c5c3_Buffer.WriteString(">Continue at the error port</option> <option value=\"")
-		if templ_7745c5c3_Err = render.Attribute(OnErrorContinue).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 271, 34); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Attribute(OnErrorContinue).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 274, 34); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("\"")
@@ -657,27 +665,27 @@ func paneOnError(p NodePane) templ.Component {
 		templ_7745c5c3_Buffer.WriteString(">Continue with fallback values</option></select><div class=\"form ins-instead\" data-instead><p class=\"help\">Ports without a value are skipped.</p>")
 		for _, f := range p.Failing.Values {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"field\" data-instead-of=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.Name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 276, 47); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(f.Name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 279, 47); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\" data-value=\"")
-			if templ_7745c5c3_Err = render.Attribute(string(f.Form.As)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 276, 80); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(string(f.Form.As)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 279, 80); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\"><label for=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.id()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 277, 24); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(f.id()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 280, 24); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(f.title()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 277, 38); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(f.title()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 280, 38); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</label> <input type=\"hidden\" name=\"")
-			if templ_7745c5c3_Err = render.Attribute("as."+f.Name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 278, 47); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute("as."+f.Name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 281, 47); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(string(f.Form.As)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 278, 75); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(string(f.Form.As)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 281, 75); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\">")
@@ -703,7 +711,7 @@ func paneLook(p NodePane) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<div class=\"ins-look\"><div class=\"field\" data-put=\"color\" data-value=\"text\" data-key=\"put:color\"><label for=\"put-color\">Color</label> <select id=\"put-color\" class=\"select\" name=\"color\">")
 		for _, o := range p.marks() {
 			templ_7745c5c3_Buffer.WriteString("<option value=\"")
-			if templ_7745c5c3_Err = render.Attribute(o.Value).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 294, 28); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(o.Value).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 297, 28); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\"")
@@ -711,7 +719,7 @@ func paneLook(p NodePane) templ.Component {
 				templ_7745c5c3_Buffer.WriteString(" selected")
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			if templ_7745c5c3_Err = render.Text(o.Label).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 294, 73); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(o.Label).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 297, 73); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</option>")
@@ -740,24 +748,24 @@ func nodeField(f NodeField) templ.Component {
 			templ_7745c5c3_Buffer := templ.GetBuffer()
 			var templ_7745c5c3_ElementScripts []templ.ComponentScript
 			templ_7745c5c3_Buffer.WriteString("<div class=\"")
-			var templ_7745c5c3_Var83 = []any{"field", templ.KV("script-none", f.Beside)}
-			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var83...)
+			var templ_7745c5c3_Var84 = []any{"field", templ.KV("script-none", f.Beside)}
+			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var84...)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var83).String()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 1, 0); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var84).String()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 1, 0); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\" data-set=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.Name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 312, 76); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(f.Name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 315, 76); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\" data-value=\"")
-			if templ_7745c5c3_Err = render.Attribute(string(f.Form.As)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 312, 109); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(string(f.Form.As)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 315, 109); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\" data-key=\"")
-			if templ_7745c5c3_Err = render.Attribute("set:"+f.Name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 312, 138); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute("set:"+f.Name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 315, 138); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\"")
@@ -778,37 +786,37 @@ func nodeField(f NodeField) templ.Component {
 			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
 		}
 		templ_7745c5c3_Buffer.WriteString("><input type=\"hidden\" name=\"")
-		if templ_7745c5c3_Err = render.Attribute("as."+f.Name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 313, 44); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Attribute("as."+f.Name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 316, 44); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(string(f.Form.As)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 313, 72); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Attribute(string(f.Form.As)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 316, 72); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("\"><div class=\"ins-label\">")
 		if f.grouped() {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"label\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.id()+"-label").Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 316, 46); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(f.id()+"-label").Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 319, 46); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(f.title()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 316, 60); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(f.title()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 319, 60); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</span> ")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<label for=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.id()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 318, 23); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(f.id()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 321, 23); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(f.title()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 318, 37); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(f.title()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 321, 37); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</label> ")
 		}
 		templ_7745c5c3_Buffer.WriteString("<span data-slot=\"mark\" class=\"ins-mark\">")
-		if templ_7745c5c3_Err = render.Text(f.mark()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 320, 53); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Text(f.mark()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 323, 53); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("</span></div><div data-slot=\"fed\">")
@@ -838,7 +846,7 @@ func nodeField(f NodeField) templ.Component {
 		}
 		if f.Optional {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"check script-only\"><input type=\"checkbox\" role=\"switch\" class=\"switch\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.id()+"-required").Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 338, 81); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(f.id()+"-required").Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 341, 81); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\" data-required")
@@ -849,7 +857,7 @@ func nodeField(f NodeField) templ.Component {
 				templ_7745c5c3_Buffer.WriteString(" disabled")
 			}
 			templ_7745c5c3_Buffer.WriteString("> <label for=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.id()+"-required").Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 339, 37); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(f.id()+"-required").Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 342, 37); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\">Required</label></div>")
@@ -873,7 +881,7 @@ func fieldSaid(f NodeField) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<div data-slot=\"messages\" class=\"ins-messages\">")
 		if len(f.Places) > 0 {
 			templ_7745c5c3_Buffer.WriteString("<ul class=\"ins-places\" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute("Places in "+f.title()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 351, 63); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute("Places in "+f.title()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 354, 63); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\">")
@@ -883,7 +891,7 @@ func fieldSaid(f NodeField) templ.Component {
 					templ_7745c5c3_Buffer.WriteString(" data-open")
 				}
 				templ_7745c5c3_Buffer.WriteString("><code>")
-				if templ_7745c5c3_Err = render.Text(place.Name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 354, 24); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Text(place.Name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 357, 24); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("</code> ")
@@ -904,7 +912,7 @@ func fieldSaid(f NodeField) templ.Component {
 		}
 		if f.Error != "" {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"error\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.id()+"-error").Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 368, 42); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(f.id()+"-error").Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 371, 42); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\">")
@@ -913,7 +921,7 @@ func fieldSaid(f NodeField) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("<span>")
-			if templ_7745c5c3_Err = render.Text(f.Error).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 370, 19); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(f.Error).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 373, 19); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</span></p>")
@@ -930,7 +938,7 @@ func fieldSaid(f NodeField) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("<span>")
-			if templ_7745c5c3_Err = render.Text(f.Warning).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 378, 21); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(f.Warning).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 381, 21); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</span></p>")
@@ -942,17 +950,17 @@ func fieldSaid(f NodeField) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("<span>")
-			if templ_7745c5c3_Err = render.Text(looksSecret(name)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 384, 29); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(looksSecret(name)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 387, 29); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</span> ")
 			if !f.ReadOnly {
 				templ_7745c5c3_Buffer.WriteString("<button class=\"btn small\" formaction=\"")
-				if templ_7745c5c3_Err = render.URL(string(nodePath(f.FlowID, f.NodeID))+"/secret").Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 386, 92); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.URL(string(nodePath(f.FlowID, f.NodeID))+"/secret").Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 389, 92); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("\" formnovalidate name=\"move\" value=\"")
-				if templ_7745c5c3_Err = render.Attribute(fmt.Sprintf("%s %d", f.Name, i)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 386, 161); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Attribute(fmt.Sprintf("%s %d", f.Name, i)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 389, 161); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("\" data-move-secret>Move to a credential</button>")
@@ -961,11 +969,11 @@ func fieldSaid(f NodeField) templ.Component {
 		}
 		if f.Help != "" {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"help\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.id()+"-help").Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 391, 40); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(f.id()+"-help").Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 394, 40); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(f.Help).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 391, 51); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(f.Help).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 394, 51); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</p>")
@@ -994,16 +1002,16 @@ func control(f NodeField) templ.Component {
 					templ_7745c5c3_Buffer := templ.GetBuffer()
 					var templ_7745c5c3_ElementScripts []templ.ComponentScript
 					templ_7745c5c3_Buffer.WriteString("<textarea class=\"")
-					var templ_7745c5c3_Var109 = []any{"area", templ.KV("mono", f.Template || f.Type == flow.FieldJSON)}
-					templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var109...)
+					var templ_7745c5c3_Var110 = []any{"area", templ.KV("mono", f.Template || f.Type == flow.FieldJSON)}
+					templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var110...)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var109).String()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 1, 0); templ_7745c5c3_Err != nil {
+					if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var110).String()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 1, 0); templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					templ_7745c5c3_Buffer.WriteString("\" rows=\"")
-					if templ_7745c5c3_Err = render.Attribute(f.rows()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 403, 104); templ_7745c5c3_Err != nil {
+					if templ_7745c5c3_Err = render.Attribute(f.rows()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 406, 104); templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					templ_7745c5c3_Buffer.WriteString("\"")
@@ -1028,7 +1036,7 @@ func control(f NodeField) templ.Component {
 					templ.ReleaseBuffer(templ_7745c5c3_Buffer)
 				}
 				templ_7745c5c3_Buffer.WriteString(">")
-				if templ_7745c5c3_Err = render.Text("\n"+f.text(0)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 403, 204); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Text("\n"+f.text(0)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 406, 204); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("</textarea>")
@@ -1039,7 +1047,7 @@ func control(f NodeField) templ.Component {
 				templ_7745c5c3_Buffer := templ.GetBuffer()
 				var templ_7745c5c3_ElementScripts []templ.ComponentScript
 				templ_7745c5c3_Buffer.WriteString("<textarea class=\"area mono\" rows=\"")
-				if templ_7745c5c3_Err = render.Attribute(f.rows()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 406, 46); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Attribute(f.rows()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 409, 46); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("\" spellcheck=\"false\" data-code")
@@ -1061,7 +1069,7 @@ func control(f NodeField) templ.Component {
 				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			if templ_7745c5c3_Err = render.Text("\n"+f.text(0)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 406, 149); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text("\n"+f.text(0)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 409, 149); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</textarea>")
@@ -1098,18 +1106,18 @@ func control(f NodeField) templ.Component {
 			templ_7745c5c3_Buffer.WriteString(">")
 			if f.Type != flow.FieldValueType {
 				templ_7745c5c3_Buffer.WriteString("<option value=\"\" data-json=\"\">")
-				if templ_7745c5c3_Err = render.Text(f.none()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 414, 45); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Text(f.none()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 417, 45); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("</option> ")
 			}
 			for _, o := range f.options() {
 				templ_7745c5c3_Buffer.WriteString("<option value=\"")
-				if templ_7745c5c3_Err = render.Attribute(o.Text).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 417, 27); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Attribute(o.Text).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 420, 27); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("\" data-json=\"")
-				if templ_7745c5c3_Err = render.Attribute(o.JSON).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 417, 48); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Attribute(o.JSON).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 420, 48); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("\"")
@@ -1117,7 +1125,7 @@ func control(f NodeField) templ.Component {
 					templ_7745c5c3_Buffer.WriteString(" selected")
 				}
 				templ_7745c5c3_Buffer.WriteString(">")
-				if templ_7745c5c3_Err = render.Text(o.Label).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 417, 91); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Text(o.Label).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 420, 91); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("</option>")
@@ -1170,7 +1178,18 @@ func control(f NodeField) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		case flow.FieldFlow:
-			templ_7745c5c3_Buffer.WriteString("<div class=\"ins-child\">")
+			if f.Flows.Searchable() {
+				templ_7745c5c3_Buffer.WriteString("<div class=\"ins-child\"><input class=\"input\" type=\"search\" name=\"find\" form=\"find-flow\" value=\"")
+				if templ_7745c5c3_Err = render.Attribute(f.Flows.Words).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 448, 90); templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Buffer.WriteString("\" placeholder=\"Find a flow\" aria-label=\"Find a flow\" autocomplete=\"off\" data-find-flow> <button class=\"btn script-none\" form=\"find-flow\">Find</button></div><p class=\"ins-found\" role=\"status\">")
+				if templ_7745c5c3_Err = render.Text(f.Flows.found()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 451, 56); templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Buffer.WriteString("</p>")
+			}
+			templ_7745c5c3_Buffer.WriteString(" <div class=\"ins-child\">")
 			{
 				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
 				templ_7745c5c3_Buffer := templ.GetBuffer()
@@ -1193,11 +1212,11 @@ func control(f NodeField) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("><option value=\"\" data-json=\"\">Choose a flow</option> ")
 			for _, o := range f.flowOptions() {
 				templ_7745c5c3_Buffer.WriteString("<option value=\"")
-				if templ_7745c5c3_Err = render.Attribute(o.ID).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 447, 26); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Attribute(o.ID).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 457, 26); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("\" data-json=\"")
-				if templ_7745c5c3_Err = render.Attribute(string(flow.EncodeJSON(o.ID))).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 447, 70); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Attribute(string(flow.EncodeJSON(o.ID))).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 457, 70); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("\"")
@@ -1205,7 +1224,7 @@ func control(f NodeField) templ.Component {
 					templ_7745c5c3_Buffer.WriteString(" selected")
 				}
 				templ_7745c5c3_Buffer.WriteString(">")
-				if templ_7745c5c3_Err = render.Text(o.Name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 447, 152); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Text(o.Name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 457, 152); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("</option>")
@@ -1213,7 +1232,7 @@ func control(f NodeField) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("</select> ")
 			if child := f.childFlow(); child != "" {
 				templ_7745c5c3_Buffer.WriteString("<a class=\"btn\" href=\"")
-				if templ_7745c5c3_Err = render.URL(childPath(child, f.FlowID)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 451, 53); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.URL(childPath(child, f.FlowID)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 461, 53); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("\">")
@@ -1243,16 +1262,16 @@ func textControl(f NodeField) templ.Component {
 			templ_7745c5c3_Buffer := templ.GetBuffer()
 			var templ_7745c5c3_ElementScripts []templ.ComponentScript
 			templ_7745c5c3_Buffer.WriteString("<input class=\"")
-			var templ_7745c5c3_Var124 = []any{"input", templ.KV("mono", f.Template || f.Syntax != "")}
-			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var124...)
+			var templ_7745c5c3_Var127 = []any{"input", templ.KV("mono", f.Template || f.Syntax != "")}
+			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var127...)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var124).String()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 1, 0); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var127).String()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 1, 0); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.text(0)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 463, 91); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(f.text(0)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 473, 91); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\"")

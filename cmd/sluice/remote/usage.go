@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -49,30 +50,70 @@ func (c Usage) RunAPI(ctx context.Context, api *client.Client, s *Streams) error
 	if c.To != "" {
 		query.Set("to", c.To)
 	}
-	raw, err := api.Call(ctx, "GET", "/v1/usage?"+query.Encode(), nil)
+	report, err := fetchUsage(ctx, api, query)
 	if err != nil {
 		return err
 	}
 	if c.JSON {
+		raw, err := json.Marshal(report)
+		if err != nil {
+			return err
+		}
 		return PrintRaw(s.Out, raw)
 	}
-	var report struct {
-		Usage []usageGroup `json:"usage"`
-		Total usageGroup   `json:"total"`
-	}
-	if err := json.Unmarshal(raw, &report); err != nil {
+	var groups []usageGroup
+	var total usageGroup
+	if err := errors.Join(json.Unmarshal(report.Usage, &groups), json.Unmarshal(report.Total, &total)); err != nil {
 		return err
 	}
 	columns := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
 	fmt.Fprintf(columns, "%s\tRUNS\tFAILED\tINPUT TOKENS\tOUTPUT TOKENS\tUSD\n", strings.ToUpper(c.By))
-	for i := range report.Usage {
-		g := &report.Usage[i]
+	for i := range groups {
+		g := &groups[i]
 		if g.Runs == nil || g.Runs.Total > 0 || g.Usage.InputTokens+g.Usage.OutputTokens > 0 || g.Cost.USD != "0.00" {
 			g.print(columns, cmp.Or(g.Name, g.Day, g.FlowID, g.KeyID, g.Model, "(no key)"))
 		}
 	}
-	report.Total.print(columns, "Total")
+	total.print(columns, "Total")
 	return columns.Flush()
+}
+
+// usageReport is a report of the API.
+type usageReport struct {
+	By         string          `json:"by"`
+	From       string          `json:"from"`
+	To         string          `json:"to"`
+	Usage      json.RawMessage `json:"usage"`
+	Total      json.RawMessage `json:"total"`
+	NextCursor *string         `json:"next_cursor"`
+}
+
+// fetchUsage reads all pages of a report as one.
+func fetchUsage(ctx context.Context, api *client.Client, query url.Values) (*usageReport, error) {
+	var all usageReport
+	list := []json.RawMessage{}
+	for {
+		raw, err := api.Call(ctx, "GET", "/v1/usage?"+query.Encode(), nil)
+		if err != nil {
+			return nil, err
+		}
+		var page usageReport
+		var groups []json.RawMessage
+		if err := errors.Join(json.Unmarshal(raw, &page), json.Unmarshal(page.Usage, &groups)); err != nil {
+			return nil, err
+		}
+		if list = append(list, groups...); all.By == "" {
+			all = page
+		}
+		if page.NextCursor == nil {
+			break
+		}
+		query.Set("cursor", *page.NextCursor)
+	}
+	all.NextCursor = nil
+	raw, err := json.Marshal(list)
+	all.Usage = raw
+	return &all, err
 }
 
 // print writes one line. Sums by model have no runs.

@@ -7,5 +7,6 @@ import "./conditions.ts";
 import "./cases.ts";
 import "./files.ts";
 import "./models.ts";
+import "./flows.ts";
 import "./credentials.ts";
 import "./try.ts";
