@@ -76,7 +76,7 @@ var rows = []row{
 	{"idle", (*benchmark).idleRow}, {"files", onServer((*benchmark).filesRow, allowLoopback)}, {"storage", (*benchmark).storageRow}, {"webhooks", (*benchmark).webhooksRow},
 	{"list", onEach((*benchmark).lists)}, {"many", onEach((*benchmark).many)}, {"manage", onServer((*benchmark).manageRow)}, {"map", (*benchmark).mapRow}, {"batch", (*benchmark).batchRow}, {"tests", (*benchmark).testsRow}, {"triggers", (*benchmark).triggersRow},
 	{"memory", (*benchmark).memoryRow}, {"neighbors", onEach((*benchmark).neighbors)},
-	{"retention", onEach((*benchmark).retention)}, {"replica", (*benchmark).replicaRow}, {"large", (*benchmark).largeRow}, {"knowledge", (*benchmark).knowledgeRow},
+	{"retention", onEach((*benchmark).retention)}, {"replica", (*benchmark).replicaRow}, {"tracing", onEach((*benchmark).tracing)}, {"large", (*benchmark).largeRow}, {"knowledge", (*benchmark).knowledgeRow},
 }
 
 // allowLoopback lets flows call services of this process.
