@@ -27,7 +27,7 @@ func (s *Server) modelRoutes() []route {
 }
 
 // maxModelCards is the largest number of models on the page. Some providers list hundreds.
-const maxModelCards = 160
+const maxModelCards = 48
 
 // categoryIcons are the icons and short titles of the catalog's categories.
 var categoryIcons = map[string][2]string{

@@ -71,21 +71,29 @@ func (p *hand) wheel(at webtest.Point, keys int64, dx, dy float64) {
 	webtest.Send(p.Tab, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseWheel, X: at.X, Y: at.Y, DeltaX: dx, DeltaY: dy, Modifiers: keys})
 }
 
-// touch puts fingers down, moves them to other places and lifts them.
+// touch puts fingers down, moves them to other places and lifts them; without other places they rest.
 func (p *hand) touch(from, to []webtest.Point) {
 	p.T.Helper()
-	points := func(part float64) (list []*input.TouchPoint) {
-		for i := range from {
-			id := float64(i)
-			list = append(list, &input.TouchPoint{X: from[i].X + (to[i].X-from[i].X)*part, Y: from[i].Y + (to[i].Y-from[i].Y)*part, ID: &id})
+	p.fingers(input.DispatchTouchEventTypeTouchStart, from...)
+	for i := 1.0; i <= 8 && len(to) > 0; i++ {
+		var at []webtest.Point
+		for n := range from {
+			at = append(at, webtest.Point{X: from[n].X + (to[n].X-from[n].X)*i/8, Y: from[n].Y + (to[n].Y-from[n].Y)*i/8})
 		}
-		return list
+		p.fingers(input.DispatchTouchEventTypeTouchMove, at...)
 	}
-	webtest.Send(p.Tab, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: input.DispatchTouchEventTypeTouchStart, TouchPoints: points(0)})
-	for i := 1.0; i <= 8; i++ {
-		webtest.Send(p.Tab, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: input.DispatchTouchEventTypeTouchMove, TouchPoints: points(i / 8)})
+	p.fingers(input.DispatchTouchEventTypeTouchEnd)
+}
+
+// fingers sends one touch event.
+func (p *hand) fingers(kind input.DispatchTouchEventType, at ...webtest.Point) {
+	p.T.Helper()
+	points := []*input.TouchPoint{}
+	for i := range at {
+		id := float64(i)
+		points = append(points, &input.TouchPoint{X: at[i].X, Y: at[i].Y, ID: &id})
 	}
-	webtest.Send(p.Tab, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: input.DispatchTouchEventTypeTouchEnd, TouchPoints: []*input.TouchPoint{}})
+	webtest.Send(p.Tab, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: kind, TouchPoints: points})
 }
 
 // number evaluates an expression.

@@ -39,6 +39,9 @@ func TestRunForm(t *testing.T) {
 	t.Run("asks only for inputs that the target node depends on", func(t *testing.T) {
 		b.Fragment().Get(path+"?until=hello").Is(200).Has("Run to hello", "No webhooks are sent", "in.ticket").Lacks("in.times")
 	})
+	t.Run("says that webhooks are sent", func(t *testing.T) {
+		b.Fragment().Get("/flows/"+h.Flow(webtest.WebhookFlow("https://example.com/hook"))+"/run").Is(200).Has("Runs the draft. 1 webhook will be sent.").Lacks("isn’t affected")
+	})
 	t.Run("keeps submitted values with their errors", func(t *testing.T) {
 		form := url.Values{"filled": {"1"}, "in.ticket": {""}, "in.times": {"9"}}
 		b.Fragment().Post(path, form).Is(422).Has("Required.", `value="9"`, "at most 5").Lacks("<html")

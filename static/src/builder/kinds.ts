@@ -41,7 +41,7 @@ export function named(k: Kind, name: string, from: PortType, to?: PortType): { c
 /** suitsEdge reports whether a node of the kind can be inserted into the edge. */
 function suitsEdge(k: Kind, e: Edge): boolean {
   const from = canvas.scene.port(e.from, "out"), to = canvas.scene.port(e.to, "in");
-  return !!from && !!to && (takes(k, from.type) || !!k.templates) && gives(k, to.type);
+  return !!from && !!to && !k.collects && (takes(k, from.type) || !!k.templates) && gives(k, to.type);
 }
 
 /** place returns the position of a new node beside the port that it is connected to. */

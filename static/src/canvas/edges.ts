@@ -10,7 +10,7 @@ import { ConnectionMode, getEdgePosition, Position } from "./xyflow.ts";
 type View = { edge: Edge; group: SVGElement; line: SVGPathElement; hit: SVGElement; middle: [number, number]; d?: string; items?: SVGElement; order?: SVGElement };
 type Ends = { sourceX: number; sourceY: number; targetX: number; targetY: number; sourcePosition: Position; targetPosition: Position };
 
-const gripAt = 22; // flow units from the port, beyond its hit area
+const gripAt = matchMedia("(pointer: coarse)").matches ? 36 : 22; // flow units from the port, beyond its hit area, which is larger for fingers
 const shortest = 64, shortestOrdered = 110; // flow units of an edge that has space for grips, without and with a number
 const ordered = [0.75, 0.62] as const, besideOrder = [0.3, 0.4] as const; // where the number of an edge is, and "+" beside it, as parts of a short and of a long edge
 const duration = 160; // ms that nodes take to make room
