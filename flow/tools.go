@@ -113,11 +113,21 @@ type ToolUse struct {
 	// Cites means that a URL which the model chooses must stand literally in the inputs of the agent or in a result, so that
 	// the model cannot put data into it.
 	Cites bool
+	// Sources says how results number what they quote; nil if they do not.
+	Sources *ToolSources
 	// Offers returns the tools that a node stands for, if one node may be several, such as those of a
 	// server. isBound reports whether a port has a typed value or an edge. Nil: the node is one
 	// tool, whose arguments are its open ports. The name in the setting of such a node begins the names
 	// of its tools.
 	Offers func(n *Node, isBound func(port string) bool) []ToolOffer
+}
+
+// ToolSources names the fields and the output of a kind whose results quote numbered sources. An agent gives each call numbers of its own, so that its answer can
+// cite the results of all.
+type ToolSources struct {
+	First  string // field with the number of the first source; its maximum bounds all
+	Most   string // field with how many sources a result has at most
+	Output string // output with the sources by number
 }
 
 // ToolOffer is a tool as models see it: a node, or one of the tools that a node stands for.

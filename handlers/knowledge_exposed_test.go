@@ -2,6 +2,7 @@ package handlers_test
 
 import (
 	"encoding/json"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -168,6 +169,23 @@ func TestKnowledge_in_git(t *testing.T) {
 		if raw := apply(422, `{"schema": "sluice.knowledge/v1", "bases": `+content+`}`, ""); !strings.Contains(raw, pointer+`"`) {
 			t.Errorf("%s has no problem at %s: %s", content, pointer, raw)
 		}
+	}
+}
+
+// TestKnowledge_repeats_a_fifth_of_a_passage_by_default through the API and the page.
+func TestKnowledge_repeats_a_fifth_of_a_passage_by_default(t *testing.T) {
+	t.Parallel()
+	e := newKnowledge(t)
+	for body, want := range map[string]float64{`{"slug": "a"}`: 40, `{"slug": "b", "passage_words": 100}`: 20, `{"slug": "c", "repeated_words": 0}`: 0, `{"slug": "d", "passage_words": 100, "repeated_words": 50}`: 50} {
+		if b := e.must(201, "POST", "/v1/knowledge", body); b["repeated_words"] != want {
+			t.Errorf("%s repeats %v words", body, b["repeated_words"])
+		}
+	}
+	owner := e.As(flow.MemberOwner)
+	owner.Get("/knowledge/c/settings").Is(200).Has(`value="0" aria-describedby="field-repeated_words-help"`)
+	owner.Post("/knowledge", url.Values{"name": {"E"}, "slug": {"e"}, "passage_words": {"50"}}).RedirectsTo("/knowledge/e")
+	if b := e.must(200, "GET", "/v1/knowledge/e", ""); b["repeated_words"] != 10.0 {
+		t.Errorf("the page made %v", b)
 	}
 }
 

@@ -65,6 +65,7 @@ var _ = register(func(d Deps) flow.Kind {
 			{Name: "finish", Title: "Finish reason", Type: flow.TypeText, Help: "Why the agent ended: stop, limit, stuck, or length if the answer was truncated at max tokens."},
 			{Name: "messages", Title: "Messages", Type: flow.TypeList, Help: "The whole conversation with calls and results, for the messages of another node. The system prompt is not part of it."},
 			{Name: "calls", Title: "Calls", Type: flow.TypeList, Help: "The calls of tools: path, tool, state and usd."},
+			{Name: "citations", Title: "Citations", Type: flow.TypeJSON, Schema: map[string]any{"type": "object"}, Help: "The sources that the tools quoted, by the number that the answer cites: title, link, page and source. Connect it to an output, and chats, forms and results show footnotes."},
 			{Name: "usage", Title: "Usage", Type: flow.TypeJSON, Help: "Turns, calls, tokens and dollars."},
 			{Name: "limited", Title: "Limited", Type: flow.TypeJSON, Optional: true, More: true, Help: "With the finish reason, if the agent reached a limit and At a limit is route. There is no answer then."},
 		},

@@ -52,9 +52,6 @@ func (c knowledgeCreateCmd) RunAPI(ctx context.Context, api *client.Client, s *s
 		return err
 	}
 	body["slug"] = c.Slug
-	if words, ok := body["passage_words"].(int64); ok && body["repeated_words"] == nil {
-		body["repeated_words"] = words / 5 // as by default: 40 of 200
-	}
 	b, err := fetch[admin.KnowledgeBase](ctx, api, http.MethodPost, knowledgePath, body)
 	if err != nil {
 		return err

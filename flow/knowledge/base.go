@@ -47,7 +47,7 @@ type Settings struct {
 	Credential  string `json:"credential,omitempty"`
 	Dimensions  int    `json:"dimensions,omitempty"` // as requested from the model; 0: its own
 	Size        int    `json:"passage_words"`
-	Overlap     int    `json:"repeated_words"`
+	Overlap     *int   `json:"repeated_words"` // nil: a fifth of Size
 	// Minimum replaces the default of the model; nil keeps that.
 	Minimum *float64 `json:"min_meaning,omitempty"`
 	// Expose makes the base a tool of assistants that connect over MCP. They find only documents of ExposePart; empty: those without a part.
@@ -185,7 +185,7 @@ func (s *Settings) Check() (problems []flow.Problem) {
 	if s.Size < 20 || s.Size > 1000 {
 		wrong("passage_words", "wanted 20 to 1,000 words")
 	}
-	if s.Overlap < 0 || s.Overlap > s.Size/2 {
+	if n := s.Repeated(); n < 0 || n > s.Size/2 {
 		wrong("repeated_words", "wanted 0 to half of passage_words")
 	}
 	if s.Dimensions < 0 || s.Dimensions > MaxDimensions {
@@ -239,10 +239,18 @@ func (s *Settings) Defaults() {
 	}
 	if s.Size == 0 {
 		s.Size = 200
-		if s.Overlap == 0 {
-			s.Overlap = 40
-		}
 	}
+	if s.Overlap == nil {
+		s.Overlap = new(s.Size / 5) // 40 of 200
+	}
+}
+
+// Repeated returns how many words a passage repeats of the one before it.
+func (s *Settings) Repeated() int {
+	if s.Overlap == nil {
+		return s.Size / 5
+	}
+	return *s.Overlap
 }
 
 // SameModel reports whether the vectors of two bases come from the same model.
@@ -252,7 +260,7 @@ func (s *Settings) SameModel(o *Settings) bool {
 
 // SameIndex reports whether documents indexed with s need not be indexed again for o.
 func (s *Settings) SameIndex(o *Settings) bool {
-	return s.Model == o.Model && s.Dimensions == o.Dimensions && s.Size == o.Size && s.Overlap == o.Overlap
+	return s.Model == o.Model && s.Dimensions == o.Dimensions && s.Size == o.Size && s.Repeated() == o.Repeated()
 }
 
 // CheckPart returns an error for a part that does not fit a base.

@@ -27,7 +27,7 @@ type FileEntry struct {
 // FileEntryOf returns a base as files have it.
 func FileEntryOf(b *Base) FileEntry {
 	s := &b.Settings
-	overlap := int64(s.Overlap)
+	overlap := int64(s.Repeated())
 	e := FileEntry{Slug: b.Slug, Name: b.Name, Details: s.Description, Parts: s.Parts, Model: s.Model, Credential: s.Credential, Dimensions: int64(s.Dimensions), Size: int64(s.Size), Overlap: &overlap, Minimum: s.Minimum, Expose: s.Expose, ExposePart: s.ExposePart}
 	if e.Name == e.Slug {
 		e.Name = ""
@@ -42,10 +42,10 @@ func (e *FileEntry) Set(b *Base) {
 		b.Name = e.Slug
 	}
 	b.Settings = Settings{Description: e.Details, Parts: e.Parts, Model: e.Model, Credential: e.Credential, Dimensions: int(e.Dimensions), Size: int(e.Size), Minimum: e.Minimum, Expose: e.Expose, ExposePart: e.ExposePart, Length: b.Settings.Length}
-	b.Settings.Defaults()
 	if e.Overlap != nil {
-		b.Settings.Overlap = int(*e.Overlap)
+		b.Settings.Overlap = new(int(*e.Overlap))
 	}
+	b.Settings.Defaults()
 }
 
 // file describes the file of bases.

@@ -130,3 +130,18 @@ func TestMergeBlocks_keeps_what_is_kept(t *testing.T) {
 		t.Error("a damaged block was read")
 	}
 }
+
+func TestSettings_repeat_a_fifth_of_a_passage_unless_told(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		size     int
+		repeated *int
+		want     int
+	}{{0, nil, 40}, {200, nil, 40}, {100, nil, 20}, {20, nil, 4}, {0, new(0), 0}, {100, new(0), 0}, {100, new(50), 50}} {
+		s := knowledge.Settings{Size: c.size, Overlap: c.repeated}
+		s.Defaults()
+		if problems := s.Check(); s.Repeated() != c.want || len(problems) > 0 {
+			t.Errorf("%d words of %d are repeated, want %d; %v", s.Repeated(), s.Size, c.want, problems)
+		}
+	}
+}

@@ -66,7 +66,7 @@ func knowledgeMembers() []api.Field[baseChange] {
 		api.Member("credential", "Name of the credential for the model. Default: that of the provider.", api.TextType, settings(func(s *knowledge.Settings) *string { return &s.Credential })),
 		api.SetMember("dimensions", "Numbers in a vector, for models that let you choose. Can be changed while the base is empty.", whole(knowledge.MaxDimensions), func(c *baseChange, n int64) { c.b.Settings.Dimensions = int(n) }),
 		api.SetMember("passage_words", "Length of passages. Default: 200. Can be changed while the base is empty.", whole(1000), func(c *baseChange, n int64) { c.b.Settings.Size = int(n) }),
-		api.SetMember("repeated_words", "What a passage repeats of the one before it. Default: 40. Can be changed while the base is empty.", whole(500), func(c *baseChange, n int64) { c.b.Settings.Overlap = int(n) }),
+		api.SetMember("repeated_words", "What a passage repeats of the one before it. Default: a fifth of passage_words, which is 40 of 200. Can be changed while the base is empty.", whole(500), func(c *baseChange, n int64) { c.b.Settings.Overlap = new(int(n)) }),
 		api.SetMember("min_meaning", "Passages without a word in common with the query are left out below this similarity. Default: by model.", similarityType, func(c *baseChange, f float64) { c.b.Settings.Minimum = &f }),
 		api.Member("expose", "true: assistants that connect over MCP may search the base, with any key that is not limited to some flows. Needs the scope admin, and a key without limits.", api.BoolType, func(c *baseChange) *bool { return &c.b.Settings.Expose }),
 		api.Member("expose_part", "The only part that assistants find documents of. Required if documents must belong to parts. Default: documents without a part.", api.TextType, settings(func(s *knowledge.Settings) *string { return &s.ExposePart })),
@@ -193,7 +193,7 @@ func (s knowledgeServer) findKnowledge(c *api.Call) (*knowledge.Base, error) {
 func knowledgeObject(b *knowledge.Base) KnowledgeBase {
 	s := &b.Settings
 	return KnowledgeBase{
-		ID: b.ID, Slug: b.Slug, Name: b.Name, Description: s.Description, Parts: s.Parts, Model: s.Model, Credential: s.Credential, Dimensions: s.Dimensions, Size: s.Size, Overlap: s.Overlap,
+		ID: b.ID, Slug: b.Slug, Name: b.Name, Description: s.Description, Parts: s.Parts, Model: s.Model, Credential: s.Credential, Dimensions: s.Dimensions, Size: s.Size, Overlap: s.Repeated(),
 		Expose: s.Expose, ExposePart: s.ExposePart, Minimum: b.Weights().Minimum, FlowID: b.FlowID, Documents: b.Documents, Passages: b.Passages, Bytes: b.Bytes, CreatedAt: api.Time(b.CreatedAt), ChangedAt: api.Time(b.ChangedAt),
 	}
 }

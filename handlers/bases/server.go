@@ -156,7 +156,10 @@ func (c *call) formFields(b *knowledge.Base, fresh bool, wrong components.Errors
 		}
 		return strconv.Itoa(n)
 	}
-	minimum := ""
+	minimum, repeated := "", ""
+	if s.Overlap != nil {
+		repeated = strconv.Itoa(*s.Overlap)
+	}
 	if s.Minimum != nil {
 		minimum = strconv.FormatFloat(*s.Minimum, 'f', -1, 64)
 	}
@@ -177,7 +180,7 @@ func (c *call) formFields(b *knowledge.Base, fresh bool, wrong components.Errors
 		components.Field{Name: "credential", Label: "Credential", Value: s.Credential, Optional: true, Placeholder: "The default of the provider"},
 		components.Field{Name: "dimensions", Label: "Dimensions", Value: number(s.Dimensions), Optional: true, Attrs: numeric, Help: "For models that let you choose; 1,024 at most."},
 		components.Field{Name: "passage_words", Label: "Words in a passage", Value: number(s.Size), Optional: true, Disabled: fixed, Attrs: numeric, Help: note("20 to 1,000.", "Fixed while the base has documents.")},
-		components.Field{Name: "repeated_words", Label: "Words repeated by the next passage", Value: number(s.Overlap), Optional: true, Disabled: fixed, Attrs: numeric},
+		components.Field{Name: "repeated_words", Label: "Words repeated by the next passage", Value: repeated, Optional: true, Disabled: fixed, Attrs: numeric, Help: "Empty: a fifth of the words in a passage."},
 		components.Field{Name: "min_meaning", Label: "Minimum of meaning", Value: minimum, Optional: true, Help: "Passages without a word in common are left out below it. Empty: the default of the model."},
 	)
 	if c.isOwner() {
@@ -215,20 +218,26 @@ func (c *call) readForm(b *knowledge.Base) components.Errors {
 	if c.isOwner() {
 		s.Expose, s.ExposePart = c.FormValue("expose") != "", strings.TrimSpace(c.FormValue("expose_part"))
 	}
-	for name, to := range map[string]*int{"dimensions": &s.Dimensions, "passage_words": &s.Size, "repeated_words": &s.Overlap} {
-		if b.Documents > 0 && to != &s.Dimensions {
-			continue
-		}
-		*to = 0
+	whole := func(name string) *int {
 		text := strings.ReplaceAll(strings.TrimSpace(c.FormValue(name)), ",", "")
 		if text == "" {
-			continue
+			return nil
 		}
 		n, err := strconv.Atoi(text)
 		if err != nil {
 			wrong[name] = "This must be a whole number."
 		}
-		*to = n
+		return &n
+	}
+	orZero := func(n *int) int {
+		if n == nil {
+			return 0
+		}
+		return *n
+	}
+	s.Dimensions = orZero(whole("dimensions"))
+	if b.Documents == 0 {
+		s.Size, s.Overlap = orZero(whole("passage_words")), whole("repeated_words")
 	}
 	return wrong
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // maxCitations is how many sources an output has at most, to be recognized as citations.
-const maxCitations = 200
+const maxCitations = 1_000
 
 // Citations returns the sources that a value lists by number, as the port citations of knowledge_search does, or nil if it is something else.
 func Citations(v any) map[string]markdown.Source {

@@ -24,6 +24,8 @@ type callTurn struct {
 	calls []agentCall
 	steps []flow.SubStep // that have not ended
 	err   error          // ends the agent
+	// numbers are those of the sources that the calls of this turn quote.
+	numbers *numbers
 }
 
 // agentCall is one call and its outcome.
@@ -45,12 +47,14 @@ type agentCall struct {
 	outcome     flow.Outcome // of the question about the call
 	note        string       // for the model, above the result
 	all         bool         // all calls of the tool were allowed
+	numbers     *numbers     // of the sources that its results quote; nil if they quote none
+	cited       *flow.Object // sources that the result quotes, by number
 }
 
 // callTurn decides what happens with the calls of the current turn. Calls that end without a
 // sub-step do so by rules over what is recorded.
 func (a *agent) callTurn(so *flow.Expansion, calls []*providers.ToolCall, reason string) *callTurn {
-	t := &callTurn{}
+	t := &callTurn{numbers: a.sources.numbers.next()}
 	made, madeBy := a.made, map[string]int{}
 	inOrder, open := a.in.Config["parallel"] == false, false // open: a call before has not ended
 	for i, call := range calls {
@@ -62,7 +66,7 @@ func (a *agent) callTurn(so *flow.Expansion, calls []*providers.ToolCall, reason
 		case c.tool == nil:
 			c.refuse("There is no tool %q.", call.Name)
 		default:
-			arguments, sub, ok := a.subStep(&c, made, madeBy[call.Name])
+			arguments, sub, ok := a.subStep(&c, t, made, madeBy[call.Name])
 			if !ok {
 				break
 			}
@@ -101,7 +105,7 @@ func (a *agent) callTurn(so *flow.Expansion, calls []*providers.ToolCall, reason
 
 // subStep returns the sub-step that makes a call. It returns false for a call that is not made, with
 // the reason as its result.
-func (a *agent) subStep(c *agentCall, made, madeBy int) (arguments *flow.Object, sub flow.SubStep, ok bool) {
+func (a *agent) subStep(c *agentCall, t *callTurn, made, madeBy int) (arguments *flow.Object, sub flow.SubStep, ok bool) {
 	arguments, wrong := c.tool.readArguments(c.Arguments)
 	if wrong != "" {
 		c.refuse("The arguments are invalid: %s", wording.Period(wrong))
@@ -118,14 +122,14 @@ func (a *agent) subStep(c *agentCall, made, madeBy int) (arguments *flow.Object,
 	case c.tool.Node.Tool.MaxCalls > 0 && a.madeBy[c.Name]+madeBy >= c.tool.Node.Tool.MaxCalls:
 		c.refuse("The limit of %s of this tool is reached. Go on without it.", flow.Count(c.tool.Node.Tool.MaxCalls, "call"))
 	default:
-		sub, ok = a.callStep(c, arguments)
+		sub, ok = a.callStep(c, t, arguments)
 		return arguments, sub, ok
 	}
 	return nil, sub, false
 }
 
 // callStep returns the sub-step that makes a call with arguments that match its schema.
-func (a *agent) callStep(c *agentCall, arguments *flow.Object) (sub flow.SubStep, ok bool) {
+func (a *agent) callStep(c *agentCall, t *callTurn, arguments *flow.Object) (sub flow.SubStep, ok bool) {
 	config, ports, err := c.tool.bind(arguments)
 	if err != nil {
 		c.refuse("The arguments are invalid: %s", wording.Truncate(flow.AsError(err).Message, maxToolError))
@@ -136,6 +140,7 @@ func (a *agent) callStep(c *agentCall, arguments *flow.Object) (sub flow.SubStep
 		c.refuse("%s", wrong)
 		return sub, false
 	}
+	config = t.numbers.give(c, config)
 	sub = flow.SubStep{
 		Name: c.name, Tool: c.tool.Node.ID, Kind: c.tool.Kind, Config: config, Ports: ports,
 		InputHash: value.Hash([]any{a.hash, config, ports}), Effect: c.tool.offer.Effect, Once: c.tool.offer.CallsOnce(c.tool.Node, c.tool.Kind),
@@ -160,7 +165,7 @@ func (a *agent) approved(c *agentCall, asked *flow.SubResult, t *callTurn) (sub 
 		c.refuse("A person changed the arguments, and they are invalid now: %s", wording.Period(wrong))
 		return sub, false
 	}
-	return a.callStep(c, arguments)
+	return a.callStep(c, t, arguments)
 }
 
 // refuse ends a call that is not made.
@@ -176,6 +181,9 @@ func (c *agentCall) end(r *flow.SubResult) error {
 	c.state, c.usage, c.untrusted = string(r.State), r.Usage, r.Untrusted
 	if r.Error == nil {
 		c.text = c.note + resultText(flow.ToolResult(c.tool.Kind, r.Outputs))
+		if s := c.tool.Kind.Tool.Sources; s != nil {
+			c.cited, _ = flow.AsObject(r.Outputs[s.Output])
+		}
 		return nil
 	}
 	c.failed = true
@@ -211,6 +219,7 @@ func (c *agentCall) answer(a *agent) *providers.ToolResult {
 		a.countCall(c.Name)
 		a.usage = a.usage.Add(c.usage)
 		a.noteResult(c)
+		a.sources.add(c)
 	}
 	if c.repeated {
 		a.seen[c.key].refused++

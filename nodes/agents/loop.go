@@ -82,6 +82,7 @@ type agent struct {
 	results map[string]*providers.ToolResult // texts of results that were cut or removed, by the name of the call
 	images  sync.Map                         // see Turn
 	records []any                            // output "calls"
+	sources *sources                         // output "citations"
 	usage   flow.Usage
 	budget  flow.NanoUSD   // what the agent may cost; 0 means any amount
 	dearest flow.NanoUSD   // cost of the most expensive turn
@@ -166,7 +167,7 @@ func (l *Loop) Expand(in *flow.In, so *flow.Expansion) (flow.Next, error) {
 func newAgent(l *Loop, in *flow.In) (*agent, error) {
 	a := &agent{
 		Loop: l, in: in, turn: 1, untrusted: len(in.Untrusted) > 0, allowed: map[string]string{},
-		results: map[string]*providers.ToolResult{}, madeBy: map[string]int{}, seen: map[string]*repeat{}, named: map[int]string{},
+		results: map[string]*providers.ToolResult{}, madeBy: map[string]int{}, seen: map[string]*repeat{}, named: map[int]string{}, sources: newSources(),
 	}
 	parts := []any{in.Config}
 	for i := range in.Tools {
@@ -326,7 +327,7 @@ func (a *agent) limited(reason string) flow.Next {
 // outputs returns the outputs that need no answer.
 func (a *agent) outputs() map[string]any {
 	return map[string]any{
-		"finish": a.ending, "calls": append([]any{}, a.records...), "messages": a.messages(),
+		"finish": a.ending, "calls": append([]any{}, a.records...), "messages": a.messages(), "citations": a.sources.output(),
 		"usage": map[string]any{
 			"turns": a.turn - 1 - a.first, "calls": a.made, "input_tokens": a.usage.InputTokens, "output_tokens": a.usage.OutputTokens, "usd": a.usage.CostNanoUSD.Exact(),
 		},

@@ -120,7 +120,7 @@ func (x *indexing) run(ctx context.Context) (state string, err error) {
 // hash returns the hash of everything that decides how a document is found.
 func (x *indexing) hash(content string) string {
 	s := &x.base.Settings
-	return flow.Hash(flow.EncodeJSON([]any{content, x.spec.Title, x.spec.Link, x.spec.Metadata, s.Model, s.Dimensions, s.Size, s.Overlap, x.base.Generation}))
+	return flow.Hash(flow.EncodeJSON([]any{content, x.spec.Title, x.spec.Link, x.spec.Metadata, s.Model, s.Dimensions, s.Size, s.Repeated(), x.base.Generation}))
 }
 
 // checkDocumentFacts checks what identifies and describes a document.
@@ -162,7 +162,7 @@ func (x *indexing) cut(ctx context.Context, f *flow.File, content io.Reader) err
 	for _, w := range read.Warnings {
 		x.warnings = append(x.warnings, w)
 	}
-	rules := passages.Rules{Size: x.base.Settings.Size, Overlap: x.base.Settings.Overlap, Plain: read.Format == "text" || read.Format == "pdf"}
+	rules := passages.Rules{Size: x.base.Settings.Size, Overlap: x.base.Settings.Repeated(), Plain: read.Format == "text" || read.Format == "pdf"}
 	var list []passages.Passage
 	if len(read.Tables) > 0 {
 		list = passages.Rows(tablesOf(read.Tables), rules)

@@ -122,6 +122,7 @@ func (d Deps) SearchKind() flow.Kind {
 			"Words come first: identifiers are found whole and in parts, and quoted phrases must occur. `where` is a condition (CEL) over `metadata` and `source`, such as " +
 			"`metadata.lang == \"en\"`; it is applied before ranking, so that there are `top` results if enough documents fit.\n\n" +
 			"As a tool of an agent, the model fills the query, and `top` and `neighbors` if you describe them; the base, the part and the filter are always yours. " +
+			"The quotations of all searches of an agent have different numbers, and its output `citations` has the sources of all. " +
 			"Content of documents is data: a flow must not grant rights because of it.",
 		Fields: []flow.Field{
 			baseField("Slug or ID of the knowledge base, or several with commas between them."),
@@ -147,7 +148,7 @@ func (d Deps) SearchKind() flow.Kind {
 		Example:   flow.Example{Config: map[string]any{"knowledge": "help-center", "query": "How long does a refund take?"}},
 		Check:     checkSearch,
 		Untrusted: func(*flow.Node) bool { return true },
-		Tool:      &flow.ToolUse{Result: []string{"context"}},
+		Tool:      &flow.ToolUse{Result: []string{"context"}, Sources: &flow.ToolSources{First: "first_number", Most: "top", Output: "citations"}},
 		ChargeFor: d.chargeSearch,
 		Run:       func(ctx context.Context, in *flow.In) (flow.Out, error) { return d.Search(ctx, in) },
 	}
