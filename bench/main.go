@@ -74,7 +74,7 @@ var rows = []row{
 	{"chat", onServer((*benchmark).chatRow, allowLoopback)},
 	{"agents", (*benchmark).agentsRow}, {"turns", (*benchmark).turnsRow}, {"agentstreams", onServer((*benchmark).agentStreamRow, "SLUICE_WORKERS=1024", allowLoopback)},
 	{"idle", (*benchmark).idleRow}, {"files", onServer((*benchmark).filesRow, allowLoopback)}, {"storage", (*benchmark).storageRow}, {"webhooks", (*benchmark).webhooksRow},
-	{"list", onEach((*benchmark).lists)}, {"many", onEach((*benchmark).many)}, {"manage", onServer((*benchmark).manageRow)}, {"map", (*benchmark).mapRow}, {"batch", (*benchmark).batchRow}, {"tests", (*benchmark).testsRow}, {"triggers", (*benchmark).triggersRow},
+	{"list", onEach((*benchmark).lists)}, {"many", onEach((*benchmark).many)}, {"manage", onServer((*benchmark).manageRow)}, {"map", (*benchmark).mapRow}, {"batch", (*benchmark).batchRow}, {"tests", (*benchmark).testsRow}, {"hooks", onTriggers((*benchmark).hooksOn)}, {"schedules", onTriggers((*benchmark).schedulesOn)},
 	{"memory", (*benchmark).memoryRow}, {"neighbors", onEach((*benchmark).neighbors)},
 	{"retention", onEach((*benchmark).retention)}, {"replica", (*benchmark).replicaRow}, {"tracing", onEach((*benchmark).tracing)}, {"large", (*benchmark).largeRow}, {"knowledge", (*benchmark).knowledgeRow},
 }
@@ -163,6 +163,7 @@ type benchmark struct {
 	waiting     int           // agents of the row agents that wait for people
 	expired     int           // runs that expire in each cycle of the row retention
 	items       int           // of the lists of the row map
+	keep        string        // directory with the bases of the row knowledge; "" for none
 	profile     string        // file for the server's CPU profile; "" for none
 	dir         string        // temporary directory of all rows
 	postgres    *pgserver.Server
@@ -204,7 +205,8 @@ func run() (err error) {
 	flag.IntVar(&b.waiting, "waiting", 10_000, "agents of the row agents that wait for people")
 	flag.IntVar(&b.expired, "expired", 100_000, "runs that expire in each of the cycles of the row retention")
 	flag.IntVar(&b.items, "items", 10_000, "items of the lists of the row map")
-	flag.StringVar(&b.profile, "cpuprofile", "", "write a CPU profile of the (first) server while the row wait, http, stream, map, tests or memory is measured; choose one row, -on and -callers")
+	flag.StringVar(&b.keep, "keep", "", "keep the bases of the row knowledge in this `directory`, so that they are added only once")
+	flag.StringVar(&b.profile, "cpuprofile", "", "write a CPU profile of the (first) server while the row wait, http, stream, map, tests, hooks or memory is measured; choose one row, -on and -callers")
 	flag.Parse()
 	if b.dir, err = os.MkdirTemp("", "sluice-bench-"); err != nil {
 		return err

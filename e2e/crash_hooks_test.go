@@ -27,11 +27,11 @@ type hookLoad struct {
 	tries   int
 }
 
-// newHookLoad starts senders.
-func newHookLoad(t *testing.T, servers []*server, source *rand.Rand, kills int) *hookLoad {
+// newHookLoad starts senders, for about as long as the test lasts.
+func newHookLoad(t *testing.T, servers []*server, source *rand.Rand, lasts time.Duration) *hookLoad {
 	t.Helper()
 	const senders, most = 4, 8_000 // the log keeps 10,000 events
-	l := &hookLoad{hookSender: newHookSender(t, servers[0]), servers: servers, pause: time.Duration(kills) * 2 * time.Second / (most / senders), stop: make(chan struct{}), answers: map[string]map[string]bool{}}
+	l := &hookLoad{hookSender: newHookSender(t, servers[0]), servers: servers, pause: lasts / (most / senders), stop: make(chan struct{}), answers: map[string]map[string]bool{}}
 	l.take(l.c.want(200, "PUT", "/v1/flow/"+l.flow+"/hooks/load", object{
 		"verify": object{"scheme": "github", "secrets": []string{"github-hook"}}, "per_minute": 0, "when": "body.kind != 'ignored'"}))
 	for i := range senders {
@@ -172,7 +172,7 @@ type hookRun struct {
 func crashHooks(t *testing.T, servers []*server, kills int) {
 	t.Helper()
 	source := random(t)
-	l := newHookLoad(t, servers, source, kills)
+	l := newHookLoad(t, servers, source, time.Duration(kills)*2*time.Second)
 	for range kills {
 		time.Sleep(time.Duration(200+source.IntN(1300)) * time.Millisecond) // the random moment itself
 		one := servers[source.IntN(len(servers))]

@@ -36,17 +36,24 @@ func newScheduleLoad(t *testing.T, s *server) *scheduleLoad {
 	if fleetRounds(scheduleMinutes) > scheduleMinutes {
 		flows = 10
 	}
-	c := s.client(s.key("--scope", "edit,read"))
 	for range flows {
-		id := s.publish(documentOf("Planned", []object{input("n"), node("say", "template", object{"template": "For {{n}}"}), output("got")}, "n.value > say.n", "say.text > out_got.value"))
-		for i := range schedulesOfFlow {
-			c.want(200, "PUT", fmt.Sprintf("/v1/flow/%s/triggers/t%d", id, i), object{"cron": "* * * * *", "overlap": "allow", "catch_up": "all", "inputs": object{"n": object{"cel": "scheduled_at"}}})
-			l.triggers++
-		}
-		l.flows = append(l.flows, id)
+		l.add(s, schedulesOfFlow, object{"overlap": "allow", "catch_up": "all"})
 	}
 	l.from = time.Now().Truncate(time.Minute).Add(time.Minute)
 	return l
+}
+
+// add creates a flow with schedules that are due every minute.
+func (l *scheduleLoad) add(s *server, schedules int, config object) {
+	l.t.Helper()
+	c := s.client(s.key("--scope", "edit,read"))
+	id := s.publish(documentOf("Planned", []object{input("n"), node("say", "template", object{"template": "For {{n}}"}), output("got")}, "n.value > say.n", "say.text > out_got.value"))
+	config["cron"], config["inputs"] = "* * * * *", object{"n": object{"cel": "scheduled_at"}}
+	for i := range schedules {
+		c.want(200, "PUT", fmt.Sprintf("/v1/flow/%s/triggers/t%d", id, i), config)
+		l.triggers++
+	}
+	l.flows = append(l.flows, id)
 }
 
 // plannedEvent is an event as the API returns it.

@@ -132,8 +132,9 @@ func (b *Browser) Context() context.Context { return b.ctx }
 
 // Tab is a page and its faults.
 type Tab struct {
-	t   testing.TB
-	ctx context.Context
+	acts Acts
+	t    testing.TB
+	ctx  context.Context
 
 	Faults
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
@@ -142,6 +143,7 @@ func Settled(element string) string {
 func (p *Tab) ClickOn(element string) {
 	p.t.Helper()
 	at := p.middleOf(element)
+	p.acts.Clicks++
 	p.Do(chromedp.MouseClickXY(at.X, at.Y))
 }
 
@@ -149,6 +151,7 @@ func (p *Tab) ClickOn(element string) {
 func (p *Tab) Click(selector string) {
 	p.t.Helper()
 	at := p.Middle(selector)
+	p.acts.Clicks++
 	p.Do(chromedp.MouseClickXY(at.X, at.Y))
 }
 
@@ -163,6 +166,7 @@ func (p *Tab) Type(selector, text string) {
 // Keys types keys into the focused element.
 func (p *Tab) Keys(keys string, options ...chromedp.KeyOption) {
 	p.t.Helper()
+	p.acts.Keys += utf8.RuneCountInString(keys)
 	p.Do(chromedp.KeyEvent(keys, options...))
 }
 
@@ -170,9 +174,22 @@ func (p *Tab) Keys(keys string, options ...chromedp.KeyOption) {
 func (p *Tab) Press(key rune) {
 	p.t.Helper()
 	k := kb.Keys[key]
+	p.acts.Keys++
 	for _, kind := range []input.DispatchKeyEventType{input.DispatchKeyEventTypeRawKeyDown, input.DispatchKeyEventTypeKeyUp} {
 		Call(p, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: kind, Key: k.Key, Code: k.Code, WindowsVirtualKeyCode: k.Windows})
 	}
+}
+
+// Acts are what a person did with mouse and keyboard.
+type Acts struct{ Clicks, Keys int }
+
+// Acts returns what was done in the tab so far.
+func (p *Tab) Acts() Acts { return p.acts }
+
+// Takes returns how long a person needs for the acts, by the keystroke-level model (Card, Moran and Newell, 1980): 1.35 s to decide on a click, 1.1 s to point, 0.2 s to
+// press, 0.8 s for the hand to go to the mouse and back; 0.28 s for a key. It says nothing about the speed of the machine.
+func (a Acts) Takes() time.Duration {
+	return time.Duration(a.Clicks)*3450*time.Millisecond + time.Duration(a.Keys)*280*time.Millisecond
 }
 
 // Size sets the size of the viewport.

@@ -51,19 +51,34 @@ func Program(name string) string {
 // Start creates an empty server in a new temporary directory and waits until it
 // accepts connections. Settings, in the syntax of postgresql.conf, replace
 // PostgreSQL's defaults, which are durable.
-func Start(settings ...string) (_ *Server, err error) {
+func Start(settings ...string) (*Server, error) {
 	s, err := New()
 	if err != nil {
 		return nil, err
 	}
+	return s.start(filepath.Join(s.dir, "data"), settings)
+}
+
+// StartAt is Start with a data directory that Remove leaves, in a directory that exists and has nothing else. If it has data, the server continues with that.
+func StartAt(data string, settings ...string) (*Server, error) {
+	s, err := New(filepath.Dir(data))
+	if err != nil {
+		return nil, err
+	}
+	return s.start(data, settings)
+}
+
+// start serves a data directory, which it creates if it is missing.
+func (s *Server) start(data string, settings []string) (_ *Server, err error) {
 	defer func() {
 		if err != nil {
 			s.Remove()
 		}
 	}()
-	data := filepath.Join(s.dir, "data")
-	if err := s.Init(data); err != nil {
-		return nil, err
+	if _, missing := os.Stat(filepath.Join(data, "PG_VERSION")); missing != nil {
+		if err := s.Init(data); err != nil {
+			return nil, err
+		}
 	}
 	// On the command line, settings could not be changed while the server runs.
 	conf := strings.Join(settings, "\n") + "\n"
