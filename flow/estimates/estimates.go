@@ -21,9 +21,10 @@ type Estimate struct {
 	Priced bool
 }
 
-// Store has the flows below, and the recorded results.
+// Store has the flows below, the tests of a flow, and the recorded results.
 type Store interface {
 	callees.Store
+	ListTests(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, before string, limit int) ([]cases.Test, error)
 	CountRecordings(ctx context.Context, flowID flow.FlowID, nodeHash string) (int64, error)
 }
 
@@ -40,6 +41,9 @@ const maxRuns = 1_000_000_000
 // Test estimates a test of the cases in a file. documents are those of its candidates and of flows that go live together, by hash.
 func (s *Estimator) Test(ctx context.Context, t *cases.Test, file *cases.File, documents map[string][]byte) (*Estimate, error) {
 	w := &walk{Estimator: s, test: t, e: &Estimate{Priced: true}, together: map[flow.FlowID]*flow.Document{}}
+	if err := w.findFormer(ctx); err != nil {
+		return nil, err
+	}
 	for id, hash := range t.Spec.Replaced {
 		if d, _ := document.ParseDocument(documents[hash]); d != nil {
 			w.together[id] = d
@@ -48,7 +52,8 @@ func (s *Estimator) Test(ctx context.Context, t *cases.Test, file *cases.File, d
 	plan := cases.NewPlan(t, file)
 	for i := range t.Spec.Candidates {
 		c := &t.Spec.Candidates[i]
-		if err := w.add(ctx, documents[c.Hash], t.Spec.Mode, len(plan.Items), c.DraftsBelow()); err != nil {
+		news, err := w.add(ctx, documents[c.Hash], t.Spec.Mode, len(plan.Items), 0, c.DraftsBelow())
+		if err != nil {
 			return nil, err
 		}
 		for g := range t.Spec.Groups {
@@ -63,7 +68,13 @@ func (s *Estimator) Test(ctx context.Context, t *cases.Test, file *cases.File, d
 					data = d.Compact()
 				}
 			}
-			if err := w.add(ctx, data, plan.CheckSetting(0).Mode, plan.CountAsks(group, i), c.DraftsBelow()); err != nil {
+			asks, fresh := plan.CountAsks(group, i), 0
+			if news > 0 {
+				fresh = asks
+			}
+			w.asking = true
+			_, err := w.add(ctx, data, plan.CheckSetting(0).Mode, asks, fresh, c.DraftsBelow())
+			if w.asking = false; err != nil {
 				return nil, err
 			}
 		}
@@ -80,6 +91,8 @@ type walk struct {
 	test     *cases.Test
 	e        *Estimate
 	together map[flow.FlowID]*flow.Document
+	former   former
+	asking   bool // the document asks about outputs; it is made for the test, or that of a flow that checks
 }
 
 // callee finds the document that a node runs of another flow. One without a live version counts with its draft: it may be published until then.
@@ -88,35 +101,53 @@ func (w *walk) callee(ctx context.Context, ref string, version any, drafts bool)
 	return f.Document(ctx, w.test.WorkspaceID, ref, version, w.together)
 }
 
-// add adds the runs of a document, and of those below it.
-func (w *walk) add(ctx context.Context, data []byte, mode flow.CaseMode, runs int, drafts bool) error {
+// add adds the runs of a document, and of those below it. fresh of the runs may have inputs that no run had before. It returns in how many runs the
+// outputs may be new.
+func (w *walk) add(ctx context.Context, data []byte, mode flow.CaseMode, runs, fresh int, drafts bool) (news int, err error) {
 	d, _ := document.ParseDocument(data)
 	if d == nil || runs == 0 {
-		return nil
+		return 0, nil
 	}
 	tree := &callTree{walk: w, drafts: drafts, found: map[string]*called{}}
 	if _, err := tree.visit(ctx, d, flow.DocumentHash(data)); err != nil {
-		return err
+		return 0, err
 	}
 	// Callers come before what they call, so that all of them are counted before.
-	tree.order[len(tree.order)-1].runs = runs
+	top := tree.order[len(tree.order)-1]
+	top.runs, top.fresh, top.top = runs, fresh, true
 	for i := len(tree.order) - 1; i >= 0; i-- {
 		c := tree.order[i]
-		for _, child := range c.calls {
-			child.runs = min(child.runs+c.runs, maxRuns)
+		fresh, err := w.addSteps(ctx, c, mode)
+		if err != nil {
+			return 0, err
 		}
-		if err := w.addSteps(ctx, c.doc, mode, c.runs); err != nil {
-			return err
+		for _, call := range c.calls {
+			call.runs = min(call.runs+c.runs, maxRuns)
+			call.fresh = min(call.fresh+fresh[call.node], maxRuns)
+		}
+		for _, n := range fresh {
+			if c == top {
+				news = max(news, n)
+			}
 		}
 	}
-	return nil
+	return news, nil
 }
 
 // called is a document with those that it runs in other flows, once for each node.
 type called struct {
 	doc   *flow.Document
-	calls []*called
+	hash  string
+	calls []call
+	top   bool // no other runs it
 	runs  int
+	fresh int // of them, that may have inputs that no run had before
+}
+
+// call is a node that runs a document.
+type call struct {
+	*called
+	node string
 }
 
 // callTree finds the documents below one. order has each after what it calls.
@@ -132,7 +163,7 @@ func (t *callTree) visit(ctx context.Context, d *flow.Document, hash string) (*c
 		return c, nil
 	}
 	t.found[hash] = nil
-	c := &called{doc: d}
+	c := &called{doc: d, hash: hash}
 	for i := range d.Nodes {
 		n := &d.Nodes[i]
 		ref, _ := n.Config["flow"].(string)
@@ -151,7 +182,7 @@ func (t *callTree) visit(ctx context.Context, d *flow.Document, hash string) (*c
 			return nil, err
 		}
 		if child != nil {
-			c.calls = append(c.calls, child)
+			c.calls = append(c.calls, call{child, n.ID})
 		}
 	}
 	t.found[hash] = c
@@ -159,11 +190,20 @@ func (t *callTree) visit(ctx context.Context, d *flow.Document, hash string) (*c
 	return c, nil
 }
 
-// addSteps adds the steps of some runs of a document that call models and services.
-func (w *walk) addSteps(ctx context.Context, d *flow.Document, mode flow.CaseMode, runs int) error {
-	for i := range d.Nodes {
-		n := &d.Nodes[i]
+// addSteps adds the steps of the runs of a document that call models and services. It returns, by node, in how many runs its input may be new:
+// a changed step, or one that is called again, is before it.
+func (w *walk) addSteps(ctx context.Context, c *called, mode flow.CaseMode) (fresh map[string]int, err error) {
+	fresh = map[string]int{}
+	given := map[string]int{} // what a node gives to those behind it
+	for _, n := range inOrder(c.doc) {
+		fresh[n.ID] = c.fresh
+		for _, from := range before(c.doc, n.ID) {
+			fresh[n.ID] = max(fresh[n.ID], given[from])
+		}
 		k := w.Kinds.Find(n.Kind)
+		if given[n.ID] = fresh[n.ID]; !w.asking && w.former.lacks(c, n) {
+			given[n.ID] = c.runs
+		}
 		if k == nil || n.Disabled || k.Class != flow.Outside || k.WaitsFor != "" || k.StartsRuns() {
 			continue
 		}
@@ -173,21 +213,22 @@ func (w *walk) addSteps(ctx context.Context, d *flow.Document, mode flow.CaseMod
 		}
 		found, err := w.Store.CountRecordings(ctx, w.test.FlowID, document.NodeHash(n))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		recorded, calls := min(runs, int(found)), runs
+		recorded, calls := min(c.runs-min(c.runs, fresh[n.ID]), int(found)), c.runs
 		switch mode {
 		case flow.CaseReplay:
-			calls = 0
+			recorded, calls = min(c.runs, int(found)), 0
 		case flow.CaseFill:
 			calls -= recorded
 		}
-		w.e.Steps, w.e.Recorded, w.e.Calls = w.e.Steps+runs, w.e.Recorded+recorded, w.e.Calls+calls
+		given[n.ID] = calls
+		w.e.Steps, w.e.Recorded, w.e.Calls = w.e.Steps+c.runs, w.e.Recorded+recorded, w.e.Calls+calls
 		if err := w.addCost(ctx, k, n, calls); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return fresh, nil
 }
 
 // addCost adds the upper estimate of the cost of calls of a node, as a run reserves it.

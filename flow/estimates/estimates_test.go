@@ -16,6 +16,11 @@ type store struct {
 	flows    map[flow.FlowID]*flow.Flow
 	live     map[string][]byte
 	recorded map[string]int64
+	tests    []cases.Test
+}
+
+func (s *store) ListTests(context.Context, flow.WorkspaceID, flow.FlowID, string, int) ([]cases.Test, error) {
+	return s.tests, nil
 }
 
 func (s *store) FindFlowID(_ context.Context, _ flow.WorkspaceID, ref string) (flow.FlowID, error) {
@@ -53,6 +58,7 @@ var kinds = flow.NewRegistry(
 	}}),
 	kind("post", flow.Kind{Class: flow.Outside}),
 	kind("sub", flow.Kind{WaitsFor: flow.WaitsForChildren}),
+	kind("text", flow.Kind{}),
 )
 
 // kind completes a kind, which never runs.
@@ -68,7 +74,7 @@ func doc(nodes ...string) []byte {
 	list := make([]any, 0, len(nodes))
 	for i, text := range nodes {
 		kind, of, _ := strings.Cut(text, " ")
-		list = append(list, map[string]any{"id": "node" + string(rune('a'+i)), "kind": kind, "config": map[string]any{map[string]string{"ask": "model", "sub": "flow", "post": "url"}[kind]: of}})
+		list = append(list, map[string]any{"id": "node" + string(rune('a'+i)), "kind": kind, "config": map[string]any{map[string]string{"ask": "model", "sub": "flow", "post": "url", "text": "text"}[kind]: of}})
 	}
 	o["nodes"], o["edges"] = list, []any{}
 	return flow.EncodeJSON(o)
@@ -144,5 +150,61 @@ func TestEstimate_counts_each_run_of_flows_below(t *testing.T) {
 	e, err := (&estimates.Estimator{Store: s, Kinds: own, Prices: s}).Test(t.Context(), &cases.Test{Spec: spec}, f, map[string][]byte{"draft": doc()})
 	if want := (estimates.Estimate{Steps: 6, Recorded: 2, Calls: 4, USD: 4 * flow.USD, Priced: true}); err != nil || *e != want {
 		t.Errorf("votes of a judge: %+v, wanted %+v (%v)", e, want, err)
+	}
+}
+
+// steps returns a document with nodes in a row, each as KIND CONFIG.
+func steps(t *testing.T, nodes ...string) []byte {
+	t.Helper()
+	d, problems := document.ParseDocument(doc(nodes...))
+	if d == nil {
+		t.Fatal(problems)
+	}
+	for i := 1; i < len(d.Nodes); i++ {
+		d.Edges = append(d.Edges, flow.Edge{From: d.Nodes[i-1].ID + ".out", To: d.Nodes[i].ID + ".in"})
+	}
+	return d.Compact()
+}
+
+// TestEstimate_counts_what_follows_a_changed_step has recorded results of all steps. Those behind a step that is called, or that gives something
+// new, get another input, so their results may not be recorded.
+func TestEstimate_counts_what_follows_a_changed_step(t *testing.T) {
+	t.Parallel()
+	was := steps(t, "ask priced/a", "text one", "ask priced/b", "sub below", "ask priced/c")
+	below := doc("ask priced/d")
+	s := &store{recorded: map[string]int64{}, live: map[string][]byte{"was": was, "below": below}, flows: map[flow.FlowID]*flow.Flow{
+		"top": {ID: "top", LiveVersion: 1, LiveHash: "was"}, "below": {ID: "below", LiveVersion: 1, LiveHash: "below"},
+	}}
+	for _, data := range [][]byte{was, below} {
+		d, _ := document.ParseDocument(data)
+		for i := range d.Nodes {
+			s.recorded[document.NodeHash(&d.Nodes[i])] = 2
+		}
+	}
+	tested := cases.Test{ID: "test_before", Spec: cases.Spec{Mode: flow.CaseFill, Candidates: []cases.Candidate{{Hash: "was"}}, Below: map[flow.FlowID]string{"below": "below"}}}
+	file := &cases.File{Cases: []cases.Case{{ID: "a"}, {ID: "b"}}}
+	for name, c := range map[string]struct {
+		nodes []string
+		tests []cases.Test
+		calls int
+		mode  flow.CaseMode
+	}{
+		"the same":                     {[]string{"ask priced/a", "text one", "ask priced/b", "sub below", "ask priced/c"}, []cases.Test{tested}, 0, flow.CaseFill},
+		"the same, tested by nothing":  {[]string{"ask priced/a", "text one", "ask priced/b", "sub below", "ask priced/c"}, nil, 0, flow.CaseFill},
+		"the last step":                {[]string{"ask priced/a", "text one", "ask priced/b", "sub below", "ask priced/new"}, []cases.Test{tested}, 2, flow.CaseFill},
+		"the first step":               {[]string{"ask priced/new", "text one", "ask priced/b", "sub below", "ask priced/c"}, []cases.Test{tested}, 8, flow.CaseFill},
+		"a text in between":            {[]string{"ask priced/a", "text two", "ask priced/b", "sub below", "ask priced/c"}, []cases.Test{tested}, 6, flow.CaseFill},
+		"a text, tested by nothing":    {[]string{"ask priced/a", "text two", "ask priced/b", "sub below", "ask priced/c"}, nil, 6, flow.CaseFill},
+		"a text, without a connection": {[]string{"ask priced/a", "text two", "ask priced/b", "sub below", "ask priced/c"}, []cases.Test{tested}, 0, flow.CaseReplay},
+	} {
+		s.tests = c.tests
+		spec := cases.Spec{Cases: []string{"a", "b"}, Baseline: -1, Mode: c.mode, Candidates: []cases.Candidate{{Draft: true, Hash: "draft"}}}
+		e, err := (&estimates.Estimator{Store: s, Kinds: kinds, Prices: s}).Test(t.Context(), &cases.Test{FlowID: "top", Spec: spec}, file, map[string][]byte{"draft": steps(t, c.nodes...)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Calls != c.calls || e.Steps != 8 || c.mode == flow.CaseFill && e.Recorded != 8-c.calls {
+			t.Errorf("%s: %+v, wanted %d calls of 8", name, e, c.calls)
+		}
 	}
 }
