@@ -308,6 +308,7 @@ var unaudited = map[string]string{
 	"POST /v1/flow/:flow_id/batches":                    "the run has the key",
 	"POST /v1/flow/:flow_id/tests":                      "the run has the key",
 	"POST /v1/flow/:flow_id/tests/:test/marks":          "the mark has the key",
+	"PUT /v1/flow/:flow_id/tests/:test/notes":           "the report has the text and who wrote it",
 	"POST /v1/flow/:flow_id/tests/:test/cancel":         "only stops a test",
 	"POST /v1/flow/:flow_id/tests/:test/retry":          "the run has the key",
 	"POST /v1/flow/:flow_id/tests/:test/expect":         "needs a report; TestTests_use_a_result_as_expected reads its entry",

@@ -3,7 +3,9 @@ package handlers_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -82,6 +84,25 @@ func TestJudges_decide_once_and_are_replayed(t *testing.T) {
 		c.must(204, "POST", "/tests/"+r.ID+"/marks", `{"case":"rude","check":"polite","right":false}`)
 		c.must(204, "POST", "/tests/"+r.ID+"/marks", `{"case":"rude","check":"polite","right":false}`)
 		c.must(422, "POST", "/tests/"+r.ID+"/marks", `{"case":"wrong","check":"polite","right":true}`)
+		c.must(204, "PUT", "/tests/"+r.ID+"/notes", `{"notes":" The new rubric is stricter. "}`)
+		if raw := c.must(200, "GET", "/tests/"+r.ID, ""); !strings.Contains(raw, `"notes":"The new rubric is stricter."`) || !strings.Contains(raw, `"notes_by":"`+c.key.ID+`"`) {
+			t.Errorf("the report lacks the notes: %s", raw)
+		}
+		c.must(422, "PUT", "/tests/"+r.ID+"/notes", `{"notes":"`+strings.Repeat("x", 10_001)+`"}`)
+		c.must(204, "PUT", "/tests/"+r.ID+"/notes", `{"notes":""}`)
+		report := "/flows/" + c.flow + "/tests/reports/" + r.ID
+		b := h.As(flow.MemberEditor)
+		b.Get(report+"?case=one").Has("Check the judge", "People agree with 1 of 2 verdicts.", `aria-pressed="true"`)
+		b.Get(report + "?case=wrong").Lacks("Check the judge") // a cheaper check failed
+		mark := url.Values{"case": {"one"}, "check": {"polite"}, "candidate": {"0"}, "repeat": {"0"}, "right": {"no"}}
+		b.Post(report+"/marks", mark).Is(http.StatusSeeOther)
+		b.Get(report + "?case=one").Has("People agree with 0 of 2 verdicts.")
+		mark.Set("right", "yes")
+		h.As(flow.MemberViewer).Post(report+"/marks", mark).Is(http.StatusForbidden)
+		b.Post(report+"/marks", mark).Is(http.StatusSeeOther)
+		b.Post(report+"/notes", url.Values{"notes": {"Ask <b>Mia</b> about it."}}).Is(http.StatusSeeOther)
+		h.As(flow.MemberViewer).Get(report).Has("Ask &lt;b&gt;Mia&lt;/b&gt; about it.").Lacks("Save notes")
+		b.Post(report+"/notes", nil).Is(http.StatusSeeOther)
 		if raw := c.must(200, "GET", "/judges", ""); !strings.Contains(raw, `"marks":2,"agreed":1,"agreement":0.5`) || !strings.Contains(raw, `"may_decide":false`) || strings.Count(raw, "fake/m") != 1 {
 			t.Errorf("judges: %s", raw)
 		}

@@ -212,7 +212,7 @@ func foundTest(r gen.Test, err error) (*cases.Test, error) {
 }
 
 func testOf(r *gen.Test) (*cases.Test, error) {
-	t := &cases.Test{ID: r.ID, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, RunID: r.RunID, MadeBy: r.MadeBy, CreatedAt: dbconn.TimeOf(r.CreatedAt)}
+	t := &cases.Test{ID: r.ID, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, RunID: r.RunID, MadeBy: r.MadeBy, CreatedAt: dbconn.TimeOf(r.CreatedAt), Notes: r.Notes, NotesBy: r.NotesBy}
 	if err := json.Unmarshal([]byte(r.Spec), &t.Spec); err != nil {
 		return nil, dbconn.Unreadable(err, "test", r.ID)
 	}
@@ -255,6 +255,31 @@ func (s *Cases) SaveJudgeMark(ctx context.Context, t *cases.Test, m *cases.Judge
 		return tx.Queries.SaveJudgeMark(tx.Ctx, gen.SaveJudgeMarkParams{
 			TestID: t.ID, Candidate: int64(m.Candidate), CaseID: m.Case, N: int64(m.Repeat), CheckLabel: m.Check, WorkspaceID: t.WorkspaceID, FlowID: t.FlowID, Judge: m.Judge, Agrees: dbconn.BoolInt(m.Right), MadeBy: m.By, CreatedAt: s.DB.NowMicros(),
 		})
+	})
+}
+
+// ListJudgeMarks returns what people said of the verdicts on a case in a test.
+func (s *Cases) ListJudgeMarks(ctx context.Context, t *cases.Test, id string) ([]cases.JudgeMark, error) {
+	rows, err := s.DB.Reads.ListJudgeMarks(ctx, gen.ListJudgeMarksParams{TestID: t.ID, CaseID: id, WorkspaceID: t.WorkspaceID})
+	if err != nil {
+		return nil, fmt.Errorf("list the marks of judges in %s: %w", t.ID, err)
+	}
+	return dbconn.MapRows(rows, func(r gen.ListJudgeMarksRow) cases.JudgeMark {
+		return cases.JudgeMark{Candidate: int(r.Candidate), Case: id, Repeat: int(r.N), Check: r.CheckLabel, Right: r.Agrees != 0}
+	}), nil
+}
+
+// SaveTestNotes stores what a person wrote about the report of a test.
+func (s *Cases) SaveTestNotes(ctx context.Context, t *cases.Test) error {
+	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		was, err := tx.Queries.FindTest(tx.Ctx, gen.FindTestParams{ID: t.ID, WorkspaceID: t.WorkspaceID})
+		if err != nil {
+			return dbconn.NotFoundErr(err, "test")
+		}
+		if err := tx.Queries.SetTestNotes(tx.Ctx, gen.SetTestNotesParams{Notes: t.Notes, NotesBy: t.NotesBy, ID: t.ID, WorkspaceID: t.WorkspaceID}); err != nil {
+			return fmt.Errorf("store the notes of %s: %w", t.ID, err)
+		}
+		return tx.TrackWithinQuota(t.WorkspaceID, flow.Storage{Bytes: int64(len(t.Notes) - len(was.Notes))})
 	})
 }
 

@@ -547,6 +547,8 @@ type Test struct {
 	Spec        string
 	MadeBy      string
 	CreatedAt   int64
+	Notes       string
+	NotesBy     string
 }
 
 type Throttle struct {

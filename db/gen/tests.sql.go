@@ -206,7 +206,7 @@ func (q *Queries) DeleteOldRecordings(ctx context.Context, arg DeleteOldRecordin
 const deleteOldTests = `-- name: DeleteOldTests :many
 DELETE FROM tests WHERE id IN (
     SELECT t.id FROM tests t WHERE t.created_at < $1 AND t.id IN (SELECT o.id FROM tests o ORDER BY o.id LIMIT $2)
-) RETURNING id, workspace_id, set_hash, CAST(octet_length(spec) AS BIGINT) AS bytes
+) RETURNING id, workspace_id, set_hash, CAST(octet_length(spec) + octet_length(notes) AS BIGINT) AS bytes
 `
 
 type DeleteOldTestsParams struct {
@@ -515,7 +515,7 @@ func (q *Queries) FindRecording(ctx context.Context, arg FindRecordingParams) (R
 }
 
 const findTest = `-- name: FindTest :one
-SELECT id, workspace_id, flow_id, run_id, set_hash, spec, made_by, created_at FROM tests WHERE id = $1 AND workspace_id = $2
+SELECT id, workspace_id, flow_id, run_id, set_hash, spec, made_by, created_at, notes, notes_by FROM tests WHERE id = $1 AND workspace_id = $2
 `
 
 type FindTestParams struct {
@@ -535,12 +535,14 @@ func (q *Queries) FindTest(ctx context.Context, arg FindTestParams) (Test, error
 		&i.Spec,
 		&i.MadeBy,
 		&i.CreatedAt,
+		&i.Notes,
+		&i.NotesBy,
 	)
 	return i, err
 }
 
 const findTestOfRun = `-- name: FindTestOfRun :one
-SELECT id, workspace_id, flow_id, run_id, set_hash, spec, made_by, created_at FROM tests WHERE run_id = $1 AND workspace_id = $2
+SELECT id, workspace_id, flow_id, run_id, set_hash, spec, made_by, created_at, notes, notes_by FROM tests WHERE run_id = $1 AND workspace_id = $2
 `
 
 type FindTestOfRunParams struct {
@@ -560,6 +562,8 @@ func (q *Queries) FindTestOfRun(ctx context.Context, arg FindTestOfRunParams) (T
 		&i.Spec,
 		&i.MadeBy,
 		&i.CreatedAt,
+		&i.Notes,
+		&i.NotesBy,
 	)
 	return i, err
 }
@@ -810,6 +814,51 @@ func (q *Queries) ListCasesOfRun(ctx context.Context, arg ListCasesOfRunParams) 
 	return items, nil
 }
 
+const listJudgeMarks = `-- name: ListJudgeMarks :many
+SELECT candidate, n, check_label, agrees FROM judge_marks WHERE test_id = $1 AND case_id = $2 AND workspace_id = $3 ORDER BY candidate, n, check_label
+`
+
+type ListJudgeMarksParams struct {
+	TestID      string
+	CaseID      string
+	WorkspaceID flow.WorkspaceID
+}
+
+type ListJudgeMarksRow struct {
+	Candidate  int64
+	N          int64
+	CheckLabel string
+	Agrees     int64
+}
+
+func (q *Queries) ListJudgeMarks(ctx context.Context, arg ListJudgeMarksParams) ([]ListJudgeMarksRow, error) {
+	rows, err := q.db.QueryContext(ctx, listJudgeMarks, arg.TestID, arg.CaseID, arg.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListJudgeMarksRow
+	for rows.Next() {
+		var i ListJudgeMarksRow
+		if err := rows.Scan(
+			&i.Candidate,
+			&i.N,
+			&i.CheckLabel,
+			&i.Agrees,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listRecordings = `-- name: ListRecordings :many
 SELECT flow_id, node_hash, input_hash, n, workspace_id, node, input, outputs, untrusted, used, run_id, created_at, used_at FROM recordings WHERE flow_id = $1 AND workspace_id = $2 AND (node_hash, input_hash, n) > ($3, $4, CAST($5 AS BIGINT))
 ORDER BY node_hash, input_hash, n LIMIT $6
@@ -869,7 +918,7 @@ func (q *Queries) ListRecordings(ctx context.Context, arg ListRecordingsParams) 
 }
 
 const listTests = `-- name: ListTests :many
-SELECT id, workspace_id, flow_id, run_id, set_hash, spec, made_by, created_at FROM tests WHERE flow_id = $1 AND workspace_id = $2 AND run_id <> '' AND (id < $3 OR $3 = '')
+SELECT id, workspace_id, flow_id, run_id, set_hash, spec, made_by, created_at, notes, notes_by FROM tests WHERE flow_id = $1 AND workspace_id = $2 AND run_id <> '' AND (id < $3 OR $3 = '')
 ORDER BY id DESC LIMIT $4
 `
 
@@ -903,6 +952,8 @@ func (q *Queries) ListTests(ctx context.Context, arg ListTestsParams) ([]Test, e
 			&i.Spec,
 			&i.MadeBy,
 			&i.CreatedAt,
+			&i.Notes,
+			&i.NotesBy,
 		); err != nil {
 			return nil, err
 		}
@@ -1099,6 +1150,27 @@ func (q *Queries) SetCaseSource(ctx context.Context, arg SetCaseSourceParams) er
 	_, err := q.db.ExecContext(ctx, setCaseSource,
 		arg.Source,
 		arg.FlowID,
+		arg.ID,
+		arg.WorkspaceID,
+	)
+	return err
+}
+
+const setTestNotes = `-- name: SetTestNotes :exec
+UPDATE tests SET notes = $1, notes_by = $2 WHERE id = $3 AND workspace_id = $4
+`
+
+type SetTestNotesParams struct {
+	Notes       string
+	NotesBy     string
+	ID          string
+	WorkspaceID flow.WorkspaceID
+}
+
+func (q *Queries) SetTestNotes(ctx context.Context, arg SetTestNotesParams) error {
+	_, err := q.db.ExecContext(ctx, setTestNotes,
+		arg.Notes,
+		arg.NotesBy,
 		arg.ID,
 		arg.WorkspaceID,
 	)

@@ -111,6 +111,12 @@ SELECT * FROM tests WHERE run_id = @run_id AND workspace_id = @workspace_id;
 SELECT * FROM tests WHERE flow_id = @flow_id AND workspace_id = @workspace_id AND run_id <> '' AND (id < @before_id OR @before_id = '')
 ORDER BY id DESC LIMIT @max_rows;
 
+-- name: SetTestNotes :exec
+UPDATE tests SET notes = @notes, notes_by = @notes_by WHERE id = @id AND workspace_id = @workspace_id;
+
+-- name: ListJudgeMarks :many
+SELECT candidate, n, check_label, agrees FROM judge_marks WHERE test_id = @test_id AND case_id = @case_id AND workspace_id = @workspace_id ORDER BY candidate, n, check_label;
+
 -- name: SaveJudgeMark :exec
 INSERT INTO judge_marks (test_id, candidate, case_id, n, check_label, workspace_id, flow_id, judge, agrees, made_by, created_at)
 VALUES (@test_id, @candidate, @case_id, @n, @check_label, @workspace_id, @flow_id, @judge, @agrees, @made_by, @created_at)
@@ -142,7 +148,7 @@ DELETE FROM tests WHERE id IN (
 -- name: DeleteOldTests :many
 DELETE FROM tests WHERE id IN (
     SELECT t.id FROM tests t WHERE t.created_at < @before AND t.id IN (SELECT o.id FROM tests o ORDER BY o.id LIMIT @max_rows)
-) RETURNING id, workspace_id, set_hash, CAST(octet_length(spec) AS BIGINT) AS bytes;
+) RETURNING id, workspace_id, set_hash, CAST(octet_length(spec) + octet_length(notes) AS BIGINT) AS bytes;
 
 -- name: DeleteVerdicts :exec
 DELETE FROM verdicts WHERE test_id = @test_id;

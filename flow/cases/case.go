@@ -32,6 +32,7 @@ const (
 	maxTags       = 20
 	maxText       = 200 // characters of a name or a tag
 	maxSeed       = 4096
+	MaxNotes      = 10_000 // characters of the notes of a report
 )
 
 // Case is one example of what a flow does: inputs, and statements about the run with them.

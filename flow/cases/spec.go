@@ -71,6 +71,8 @@ type Test struct {
 	Spec        Spec
 	MadeBy      string
 	CreatedAt   time.Time
+	Notes       string // what a person wrote about the report
+	NotesBy     string // who
 }
 
 // Item is one run of a case for a candidate.

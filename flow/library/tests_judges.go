@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"sluice/flow"
 	"sluice/flow/cases"
@@ -48,6 +50,15 @@ func (s *Tests) Judges(ctx context.Context, f *flow.Flow) ([]JudgeState, error) 
 		list = append(list, JudgeState{judge, marks[judge.JudgeHash()]})
 	}
 	return list, nil
+}
+
+// SetNotes stores what a person wrote about the report of a test. Another text replaces it.
+func (s *Tests) SetNotes(ctx context.Context, by flow.Actor, t *cases.Test, notes string) error {
+	if notes = strings.TrimSpace(notes); utf8.RuneCountInString(notes) > cases.MaxNotes {
+		return testInvalid("/notes", "too_long", fmt.Sprintf("notes have at most %d characters", cases.MaxNotes))
+	}
+	t.Notes, t.NotesBy = notes, by.ID
+	return s.Store.SaveTestNotes(ctx, t)
 }
 
 // MarkVerdict stores whether the verdict of a judge in a test is right. Another mark of the same verdict replaces it.

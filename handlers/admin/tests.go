@@ -114,6 +114,8 @@ type TestObject struct {
 	Done       int             `json:"runs_done"`
 	CreatedAt  api.Time        `json:"created_at"`
 	CreatedBy  string          `json:"created_by"`
+	Notes      string          `json:"notes" doc:"What a person wrote about the report."`
+	NotesBy    string          `json:"notes_by" doc:"Who; empty without notes."`
 	Estimate   *TestEstimate   `json:"estimate,omitempty" doc:"In the response to a start: what the test will do."`
 }
 
@@ -363,7 +365,7 @@ func (s testServer) object(c *api.Call, t *cases.Test, run *flow.Run) (o TestObj
 	}
 	o = TestObject{
 		ID: t.ID, FlowID: t.FlowID, RunID: t.RunID, Status: run.State, State: report.State, Summary: report.Summary, Mode: t.Spec.Mode, Set: t.Spec.Set, Candidates: []TestCandidate{},
-		Runs: len(plan.Items) * len(t.Spec.Candidates), Done: len(verdicts), CreatedAt: api.Time(t.CreatedAt), CreatedBy: t.MadeBy,
+		Runs: len(plan.Items) * len(t.Spec.Candidates), Done: len(verdicts), CreatedAt: api.Time(t.CreatedAt), CreatedBy: t.MadeBy, Notes: t.Notes, NotesBy: t.NotesBy,
 	}
 	if t.Spec.Baseline >= 0 {
 		o.Baseline = &t.Spec.Baseline

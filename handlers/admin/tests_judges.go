@@ -39,7 +39,12 @@ var indexType = api.Type[int]{Schema: schema{"type": "integer", "minimum": 0, "m
 	return int(n), ok
 }}
 
-// judgeRoutes returns the routes of judges.
+// notesBody declares the notes of a report.
+var notesBody = api.Body[cases.Test]{Name: "TestNotes", Of: "notes", Example: schema{"notes": "The new prompt is shorter."}, Fields: []api.Field[cases.Test]{
+	api.Member("notes", "The text; empty removes it.", api.TextType.With("maxLength", cases.MaxNotes), func(t *cases.Test) *string { return &t.Notes }).Required("send a text"),
+}}
+
+// judgeRoutes returns the routes of judges, and of the notes of people.
 func (s testServer) judgeRoutes(tests, tag string) []api.Route {
 	return []api.Route{{
 		Method: get, Path: "/v1/flow/:flow_id/judges", Scopes: []flow.Scope{flow.ScopeRead, flow.ScopeEdit, flow.ScopeManage}, Handle: s.listJudges, Role: flow.MemberViewer,
@@ -48,6 +53,10 @@ func (s testServer) judgeRoutes(tests, tag string) []api.Route {
 		Method: http.MethodPost, Path: tests + "/:test/marks", Scopes: []flow.Scope{flow.ScopeEdit}, Handle: s.markVerdict, Role: flow.MemberEditor,
 		Doc: openapi.Operation{ID: "markVerdict", Tag: tag, Summary: "Mark the verdict of a judge as right or wrong", Text: "Another mark of the same verdict replaces it.",
 			Body: markBody.Doc(), Problems: []flow.Code{flow.CodeInputInvalid, flow.CodeStorageFull}, Answers: openapi.NoContent("Marked.")},
+	}, {
+		Method: http.MethodPut, Path: tests + "/:test/notes", Scopes: []flow.Scope{flow.ScopeEdit}, Handle: s.putNotes, Role: flow.MemberEditor,
+		Doc: openapi.Operation{ID: "putTestNotes", Tag: tag, Summary: "Write notes about a report", Text: "They are kept as long as the report. Other notes replace them.",
+			Body: notesBody.Doc(), Problems: []flow.Code{flow.CodeInputInvalid, flow.CodeStorageFull, flow.CodeQuotaExceeded}, Answers: openapi.NoContent("Stored.")},
 	}}
 }
 
@@ -87,6 +96,24 @@ func (s testServer) markVerdict(c *api.Call) error {
 	m := cases.JudgeMark{}
 	set(&m)
 	if err := s.MarkVerdict(c.Request().Context(), c.Actor(), t, m); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+// putNotes is PUT notes.
+func (s testServer) putNotes(c *api.Call) error {
+	t, _, err := s.findTest(c)
+	if err != nil {
+		return err
+	}
+	set, err := notesBody.ReadFrom(c)
+	if err != nil {
+		return err
+	}
+	wanted := cases.Test{}
+	set(&wanted)
+	if err := s.SetNotes(c.Request().Context(), c.Actor(), t, wanted.Notes); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)

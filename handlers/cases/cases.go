@@ -198,7 +198,11 @@ func (c *call) detail(f *flow.Flow, file *cases.File, k *cases.Case, l *latest) 
 		v = l.verdict
 	}
 	d.Checks = results(file, k, v)
-	if l == nil || l.result == nil || l.result.RunID == "" {
+	if l != nil && l.result == nil {
+		c.showLive(d, k, l)
+		return d
+	}
+	if l == nil || l.result.RunID == "" {
 		return d
 	}
 	run, err := c.s.Store.FindRun(c.Ctx(), f.WorkspaceID, f.ID, l.result.RunID)

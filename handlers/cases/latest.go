@@ -128,6 +128,28 @@ func (c *call) progress(t *cases.Test) (*progress, error) {
 	return p, err
 }
 
+// showLive shows the run of a case in the test in progress, with the states of its nodes.
+func (c *call) showLive(d *view.Detail, k *cases.Case, l *latest) {
+	p, err := c.progress(l.test)
+	if err != nil { // the next poll asks again
+		return
+	}
+	at := slices.IndexFunc(p.children, func(k flow.Children) bool { return k.Caller.Path == cases.Step(l.candidate) })
+	item := slices.IndexFunc(p.items, func(i cases.Item) bool { return i.Case.ID == k.ID })
+	if at < 0 || item < 0 {
+		return
+	}
+	runs, err := c.s.Store.ReadChildren(c.Ctx(), l.test.WorkspaceID, p.children[at].Caller, item, item+1)
+	if err != nil || len(runs) == 0 || runs[0].RunID == "" {
+		return
+	}
+	run, err := c.s.Store.FindRun(c.Ctx(), l.test.WorkspaceID, "", runs[0].RunID)
+	if err != nil {
+		return
+	}
+	d.RunID, d.Live, d.Picture = string(run.ID), true, c.picture(run, nil)
+}
+
 // itemStates returns the states of the cases of a candidate whose runs are in progress.
 func (c *call) itemStates(p *progress, candidate int) (map[string]string, error) {
 	states := map[string]string{}

@@ -62,7 +62,7 @@ func showReport(c *call, f *flow.Flow, t *cases.Test, run *flow.Run) error {
 	}
 	page := &view.ReportPage{
 		FlowID: string(f.ID), Flow: f.Name, LiveVersion: f.LiveVersion, MayEdit: c.MayEdit(), ID: t.ID, RunID: string(t.RunID), State: string(run.State), Summary: r.Summary, At: t.CreatedAt, Now: c.s.Now(),
-		Mode: string(t.Spec.Mode), Cases: len(r.Cases), Baseline: t.Spec.Baseline, Filter: c.reportFilter(),
+		Mode: string(t.Spec.Mode), Cases: len(r.Cases), Baseline: t.Spec.Baseline, Filter: c.reportFilter(), Notes: t.Notes, MaxNotes: cases.MaxNotes,
 	}
 	if !run.State.Ended() {
 		p, err := c.progress(t)

@@ -55,7 +55,8 @@ func (c *call) openCase(f *flow.Flow, t *cases.Test, r *reported, page *view.Rep
 	o.Expect = o.Exists && after.Len() > 0
 	o.Outputs = diffOutputs(before, after, o.Before != "")
 	o.Checks = checkPairs(r, k, r.Cases[at].Results, with, t.Spec.Baseline)
-	return o, nil
+	o.Judges, err = c.judgeVerdicts(t, r.plan.File, k, r.byRun[result.RunID])
+	return o, err
 }
 
 // chosenCandidate returns which candidate an open case shows: the chosen one, otherwise the first in which it got worse, otherwise the first.

@@ -60,6 +60,8 @@ func (s *Server) Routes() (list []web.Route) {
 		{http.MethodPost, report + "/rerun", web.Editor, web.Posted(onTest(rerunTest))},
 		{http.MethodPost, report + "/expect", web.Editor, web.Posted(onTest(expectResult))},
 		{http.MethodPost, report + "/draft", web.Editor, web.Posted(onTest(draftCandidate))},
+		{http.MethodPost, report + "/marks", web.Editor, web.Posted(onTest(markVerdict))},
+		{http.MethodPost, report + "/notes", web.Editor, web.Posted(onTest(saveNotes))},
 		{http.MethodPost, report + "/cancel", web.Editor, web.Posted(onTest(cancelTest))},
 	} {
 		list = append(list, web.Route{Method: r.method, Path: r.path, Access: r.access, Handle: func(c *web.Call) error { return r.handle(&call{c, s}) }})

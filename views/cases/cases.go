@@ -104,6 +104,7 @@ type Detail struct {
 	Notes     string
 	Source    string // ID of the run that it was made from
 	Picture   components.Picture
+	Live      bool // the run is in progress
 	Expect    bool // the outputs of the last run can become the expected ones
 }
 
@@ -228,6 +229,16 @@ func reportURL(flowID, id string) templ.SafeURL { return templ.SafeURL(ReportPat
 func whole(n int) string { return strconv.Itoa(n) }
 
 func atLeastOne(n int) string { return whole(max(1, n)) }
+
+// pressed marks a button as the one that was chosen.
+func pressed(is bool) templ.Attributes {
+	return templ.Attributes{"aria-pressed": strconv.FormatBool(is)}
+}
+
+// canvasURL returns the URL of the canvas with the states of a run, which follow it while it runs.
+func canvasURL(flowID, runID string) string {
+	return components.FlowPath(flowID) + "?run=" + url.QueryEscape(runID)
+}
 
 // formOf lets a button outside of a form submit it.
 func formOf(id string) templ.Attributes { return templ.Attributes{"form": id} }

@@ -41,6 +41,8 @@ type ReportPage struct {
 	Matching     int
 	Again        int // cases that match the filter or, without one, did not pass
 	Open         *OpenCase
+	Notes        string // what a person wrote about the report
+	MaxNotes     int    // characters
 }
 
 // CandidateCard sums up a candidate.
@@ -123,6 +125,16 @@ type OpenCase struct {
 	Previous, Next    string   // IDs of cases; "" for none
 	Expect, Unchanged bool
 	Candidate         int
+	Judges            []JudgeVerdict // that people can mark
+}
+
+// JudgeVerdict is what a judge says, with what people say of it.
+type JudgeVerdict struct {
+	Check, State, Reason string
+	Repeat               int
+	Marked               string // "right", "wrong", or "" by nobody
+	Agreement            string // how often people agree with the judge
+	Warning              string
 }
 
 // Choice is a candidate that an open case can show.

@@ -114,7 +114,7 @@ func sampleReport() ReportPage {
 		},
 		Open: &OpenCase{
 			ID: "refund-late", Title: "refund-late", Tags: []string{"must"}, Exists: true, Inputs: []components.ValueView{{Name: "ticket", Value: "You promised the money two weeks ago. Where is it?"}}, Before: "v7", BeforeRun: "run_2", After: "Draft", AfterRun: "run_3", State: "failed",
-			Message: "Team equals: wanted \"billing\", got \"account\".", Next: "two-topics", Previous: "angry", Expect: true, Choices: []Choice{{Label: "Draft", Current: true}, {Label: "Draft with anthropic/claude-haiku-4.5", Candidate: 2}},
+			Message: "Team equals: wanted \"billing\", got \"account\".", Next: "two-topics", Previous: "angry", Expect: true, Judges: []JudgeVerdict{{Check: "says when the money arrives", State: "failed", Reason: "No date.", Marked: "right", Agreement: "People agree with 18 of 20 verdicts.", Warning: "It cannot decide a gate alone: that needs 95 %."}}, Choices: []Choice{{Label: "Draft", Current: true}, {Label: "Draft with anthropic/claude-haiku-4.5", Candidate: 2}},
 			Outputs: []OutputDiff{{Name: "reply", Before: []Piece{{Text: "Hello Mia,\n\nYour refund of $42.00 "}, {Text: "left us on October 14.", Changed: true}}, After: []Piece{{Text: "Hello Mia,\n\nYour refund of $42.00 "}, {Text: "is being looked at.", Changed: true}}}},
 			Checks: []CheckPair{
 				{Subject: "team", Text: "is billing", Before: &CheckResult{State: "passed"}, After: &CheckResult{State: "failed", Reason: "Wanted \"billing\", got \"account\"."}},
@@ -135,6 +135,7 @@ func expectedReport() ReportPage {
 	r.Baseline, r.Candidates, r.MayEdit, r.State, r.Matching, r.Filter = -1, r.Candidates[:1], false, "canceled", 300, ReportFilter{Tag: "must", Open: "refund-late", With: 1}
 	open := *r.Open
 	open.Before, open.BeforeRun, open.Choices, open.Outputs = "", "", nil, nil
+	r.Notes = "The new prompt is shorter."
 	r.Open = &open
 	for i := range r.Rows {
 		r.Rows[i].Cells = r.Rows[i].Cells[:1]
