@@ -114,7 +114,42 @@ func TestConnect_of_an_MCP_server(t *testing.T) {
 	if len(sent) == 0 || sent[len(sent)-1] != "Bearer access-0123456789" {
 		t.Errorf("the server got %q", sent)
 	}
-	if log := read("/settings/audit"); !strings.Contains(log, "connected the credential") || strings.Contains(log+page, "-0123456789") {
+	checkConnectionOverAPI(t, s, desk.URL)
+	if log := read("/settings/audit"); !strings.Contains(log, "connected the credential") || strings.Count(log, "disconnected the credential") != 1 || strings.Contains(log+page, "-0123456789") {
 		t.Errorf("the audit log: %s", log)
+	}
+	if page := read("/credentials/desk"); !strings.Contains(page, "Reconnect") || !strings.Contains(page, "disconnected it") {
+		t.Errorf("the page of a credential that was disconnected over the API: %s", page)
+	}
+}
+
+// checkConnectionOverAPI reads the connection of the credential desk over the API and with commands, and ends it. Ending it again changes nothing.
+func checkConnectionOverAPI(t *testing.T, s *server, issuer string) {
+	t.Helper()
+	const path = "/v1/credentials/desk"
+	c := s.client(s.key("--scope", "admin"))
+	state := func() map[string]any {
+		t.Helper()
+		a := c.want(200, "GET", path, nil)
+		if strings.Contains(string(a.body), "-0123456789") {
+			t.Errorf("a token is in %s", a.body)
+		}
+		connection, _ := a.object(t)["connection"].(map[string]any)
+		return connection
+	}
+	if now := state(); now["state"] != "connected" || now["issuer"] != issuer || now["connected_by"] == "" || now["connected_at"] == nil || !strings.HasSuffix(fmt.Sprint(now["url"]), "/credentials/desk") {
+		t.Errorf("the connection is %v", now)
+	}
+	if list := s.must("credential", "connections"); !strings.Contains(list, "desk") || !strings.Contains(list, "connected") {
+		t.Errorf("the list of connections is %s", list)
+	}
+	s.client(s.key("--scope", "run,read")).want(403, "DELETE", path+"/connection", nil)
+	s.must("credential", "disconnect", "desk")
+	c.want(200, "DELETE", path+"/connection", nil)
+	if now := state(); now["state"] != "reconnect" || now["reason"] == "" {
+		t.Errorf("the connection is %v after its end", now)
+	}
+	if r := s.command("credential", "connections", "desk"); !strings.Contains(r.errs, "Connect again at http") {
+		t.Errorf("the command does not say how to connect again: %s", r.errs)
 	}
 }

@@ -114,6 +114,8 @@ func (k *contract) companions() {
 	k.ask("all", "POST", "/v1/credentials/desk/tools/check", nil)
 	k.ask("all", "PUT", "/v1/credentials/plain", object{"secret": "x", "provider": "openai"})
 	k.ask("all", "POST", "/v1/credentials/plain/tools/check", nil)
+	k.ask("all", "DELETE", "/v1/credentials/desk/connection", nil)
+	k.ask("all", "DELETE", "/v1/credentials/plain/connection", nil)
 }
 
 // toolServer starts an MCP server with one tool and adds a credential for it.

@@ -221,7 +221,7 @@ func (s *sampler) variables(operation string) map[string]string {
 		values["COMPANION"], values["ETAG"] = "triggers", file.header.Get("ETag")
 	}
 	switch operation {
-	case "POST /v1/credentials/{name}/tools/check":
+	case "DELETE /v1/credentials/{name}/connection", "POST /v1/credentials/{name}/tools/check":
 		values["NAME"] = "desk"
 		s.toolServer("desk")
 	case "DELETE /v1/flow/{flow_id}/triggers/{trigger}", "PUT /v1/flow/{flow_id}/triggers/{trigger}":

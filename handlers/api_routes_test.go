@@ -185,6 +185,7 @@ var beyondList = map[string]struct{ path, body, code string }{
 	"DELETE /v1/credentials/:name":               {"", "", "flow_not_allowed"},
 	"POST /v1/credentials/:name/test":            {"", "", "flow_not_allowed"},
 	"POST /v1/credentials/:name/tools/check":     {"", "", "flow_not_allowed"},
+	"DELETE /v1/credentials/:name/connection":    {"", "", "flow_not_allowed"},
 	"GET /v1/users":                              {"", "", "flow_not_allowed"},
 	"PATCH /v1/credentials/:name":                {"", `{"max_calls": 1}`, "flow_not_allowed"},
 	"POST /v1/flow/import":                       {"", `{"documents": [` + webtest.PublishGreeting + `]}`, "flow_not_allowed"},
@@ -301,6 +302,7 @@ var writes = map[string]struct{ path, body string }{
 var unaudited = map[string]string{
 	"POST /v1/flow/validate":                            "changes nothing",
 	"POST /v1/credentials/:name/tools/check":            "needs an MCP server; a test of handlers/admin reads its entry",
+	"DELETE /v1/credentials/:name/connection":           "needs somebody who signed in to an MCP server; a test of e2e reads its entry",
 	"POST /v1/schedules/preview":                        "changes nothing",
 	"PUT /v1/companions/:companion":                     "what the file holds says what is recorded",
 	"POST /v1/flow/:flow_id/run":                        "the run has the key",

@@ -36,6 +36,9 @@ type credentialCmd struct {
 	Tools  credentialToolsCmd  `cmd:"" help:"List the tools of an MCP server, and what has changed since they were allowed."`
 	List   credentialListCmd   `cmd:"" help:"List credentials and the flows that use them, without the secrets."`
 	Remove credentialRemoveCmd `cmd:"" help:"Remove a credential."`
+
+	Connections credentialConnectionsCmd `cmd:"" help:"List the MCP servers, who signed in to them, and where to connect again."`
+	Disconnect  credentialDisconnectCmd  `cmd:"" help:"End the sign-in of a person to an MCP server."`
 }
 
 // credentialAddCmd stores a secret. The secret comes from standard input and never

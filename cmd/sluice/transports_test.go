@@ -138,6 +138,8 @@ var transportSteps = []step{
 	{args: "credential limits api"}, {args: "credential limits api --at-once 2 --per-minute 9"}, {args: "credential limits none", code: exitError}, {args: "credential limits api --at-once -1", code: exitUsage},
 	{args: "credential test api", code: exitError}, {args: "credential test replicate"}, {args: "credential test none", code: exitError},
 	{args: "credential tools api", code: exitError}, {args: "credential tools none", code: exitError},
+	{args: "credential add --name desk --provider mcp --base-url https://desk.example.com/mcp"}, {args: "credential connections"}, {args: "credential connections --json"}, {args: "credential connections desk --json"},
+	{args: "credential connections api", code: exitError}, {args: "credential connections none", code: exitError}, {args: "credential disconnect desk"}, {args: "credential disconnect api", code: exitError}, {args: "credential disconnect none", code: exitError},
 	{args: "credential hosts api --host example.com", operator: true}, {args: "credential hosts none --host example.com", operator: true, code: exitError}, {args: "credential hosts openai --host example.com", operator: true, code: exitError},
 	{args: "credential add --name open --any-host", in: "sk", operator: true}, {args: "credential list"},
 	{args: "credential remove open"}, {args: "credential remove none", code: exitError}, {args: "credential remove api --force"},

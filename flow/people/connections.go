@@ -62,8 +62,16 @@ const (
 	endedByRole   = "the person who connected it may not edit flows any more."
 )
 
-// End disconnects a credential, and erases its tokens. What runs with it fails until somebody connects it again.
+// End disconnects a credential, and erases its tokens. What runs with it fails until somebody connects it again. A credential without
+// a working connection stays as it is.
 func (s *Connections) End(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, name string) error {
+	_, secret, err := s.Store.OpenCredential(ctx, ws, name)
+	if err != nil {
+		return err
+	}
+	if n := s.Connector.Connected(secret); n == nil || n.Dead != "" {
+		return nil
+	}
 	return s.end(ctx, by, ws, name, endedByMember)
 }
 

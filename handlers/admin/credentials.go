@@ -22,6 +22,7 @@ var credentialNames = map[reflect.Type]string{
 	reflect.TypeFor[Credential]():     "Credential",
 	reflect.TypeFor[CredentialUse]():  "CredentialUse",
 	reflect.TypeFor[CredentialTest](): "CredentialTest",
+	reflect.TypeFor[Connection]():     "Connection",
 	reflect.TypeFor[CredentialList](): "CredentialList",
 	reflect.TypeFor[ToolCheck]():      "ToolCheck",
 	reflect.TypeFor[ServerTool]():     "ServerTool",
@@ -74,12 +75,12 @@ func (s *Server) credentialRoutes() api.Extension {
 	invalid := []flow.Code{flow.CodeStorageFull}
 	return api.Extension{Names: credentialNames, Params: credentialParams, Routes: []api.Route{{
 		Method: get, Path: "/v1/credentials", Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.listCredentials,
-		Role: flow.MemberViewer, Commands: []string{"credential list"},
+		Role: flow.MemberViewer, Commands: []string{"credential list", "credential connections"},
 		Doc: openapi.Operation{ID: "listCredentials", Tag: tag, Summary: "List the credentials, without their secrets", Problems: []flow.Code{flow.CodeFlowNotAllowed},
 			Answers: openapi.OK("All credentials, by name.", CredentialList{})},
 	}, {
 		Method: get, Path: path, Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.showCredential,
-		Role: flow.MemberEditor, Commands: []string{"credential add", "credential limits", "credential remove"},
+		Role: flow.MemberEditor, Commands: []string{"credential add", "credential limits", "credential connections", "credential remove"},
 		Doc: openapi.Operation{ID: "showCredential", Tag: tag, Summary: "Show a credential, without its secret",
 			Answers: openapi.OK("The credential.", Credential{})},
 	}, {
@@ -114,6 +115,14 @@ func (s *Server) credentialRoutes() api.Extension {
 				Problems: []flow.Code{flow.CodeInputInvalid},
 				Answers:  openapi.OK("The tools of the server and of the nodes.", ToolCheck{})},
 		},
+		{
+			Method: http.MethodDelete, Path: path + "/connection", Scopes: []flow.Scope{flow.ScopeAdmin}, Handle: s.disconnect,
+			Role: flow.MemberEditor, Audit: []string{"credential.disconnect"}, Commands: []string{"credential disconnect"},
+			Doc: openapi.Operation{ID: "disconnectCredential", Tag: tag, Summary: "Disconnect an MCP server",
+				Text:     "Erases the tokens of the person who signed in. Runs that use the credential fail until somebody connects it again, which needs a browser: at connection.url. A credential without a connection stays as it is.",
+				Problems: []flow.Code{flow.CodeInputInvalid},
+				Answers:  openapi.OK("The credential after the change.", Credential{})},
+		},
 		{Method: http.MethodPut, Path: "/v1/local/credentials/:name/hosts", Operator: true, Handle: s.setCredentialHosts, Role: flow.MemberEditor, Audit: []string{"credential.hosts"}, Commands: []string{"credential hosts"}},
 	}}
 }
@@ -133,6 +142,8 @@ type Credential struct {
 	Readable bool            `json:"readable" doc:"False if the server's master key cannot decrypt the secret."`
 	UsedBy   []CredentialUse `json:"used_by" doc:"The nodes that use it, by flow: the first 100 of them, in lists the first 10."`
 	Uses     int             `json:"used_by_total" doc:"How many nodes use it."`
+
+	Connection *Connection `json:"connection" doc:"How somebody signed in to an MCP server; null for a credential of another provider."`
 }
 
 // Bounds of the nodes that an answer names for one credential, since each of thousands of flows may use it.
@@ -205,8 +216,11 @@ func (s *Server) credentialObjects(c *api.Call, most int, list ...flow.Credentia
 	ctx, all := c.Request().Context(), []Credential{}
 	uses, err := s.Providers.CredentialUses(ctx, c.Key.WorkspaceID)
 	for i := range list {
-		_, _, sealed := s.Store.OpenCredential(ctx, c.Key.WorkspaceID, list[i].Name)
-		all = append(all, newCredential(&list[i], sealed == nil, uses[list[i].Name], most))
+		k := &list[i]
+		_, secret, sealed := s.Store.OpenCredential(ctx, c.Key.WorkspaceID, k.Name)
+		o := newCredential(k, sealed == nil, uses[k.Name], most)
+		o.Connection = s.connectionOf(k, secret)
+		all = append(all, o)
 	}
 	return all, err
 }
