@@ -171,6 +171,10 @@ func (r *Resolver) find(ctx context.Context, ws WorkspaceID, provider string, re
 	if name, isRef := SecretRef(ref); isRef {
 		return r.open(ctx, ws, name)
 	}
+	// ChooseCredential prefers one that is named like the provider, which needs no list.
+	if a, err := r.open(ctx, ws, provider); err == nil && a.Provider != "" {
+		return a, nil
+	}
 	list, err := r.Store.ListCredentials(ctx, ws)
 	if err != nil {
 		return Access{}, fmt.Errorf("list the credentials of %s: %w", ws, err)

@@ -61,9 +61,7 @@ func (c *execution) bindCapabilities(ctx context.Context, a Action) (secrets *re
 		}
 	}}
 	in.Emit = v.write
-	in.Price = func(ctx context.Context, model string) (flow.Price, bool, error) {
-		return c.Prices.FindPrice(ctx, in.WorkspaceID, model)
-	}
+	in.Price = c.attemptPrices(in.WorkspaceID)
 	in.Clock, in.Sessions = c.Now, &c.sessions
 	in.Save = func(ctx context.Context, state any) error { return c.save(ctx, a, state) }
 	in.OpenFile = func(ctx context.Context, value any) (*flow.File, io.ReadSeekCloser, error) {
@@ -112,6 +110,37 @@ func (c *execution) bindCapabilities(ctx context.Context, a Action) (secrets *re
 		return c.fetchFile(ctx, in, place, f, accepts)
 	}
 	return secrets, v.flush
+}
+
+// attemptPrices returns the function by which an attempt finds prices. It reads the price of a model once, so that the reservation and the
+// cost of an attempt follow from the same price. A kind may call it from several goroutines.
+func (c *execution) attemptPrices(ws flow.WorkspaceID) func(ctx context.Context, model string) (flow.Price, bool, error) {
+	type found struct {
+		price flow.Price
+		known bool
+	}
+	var mu sync.Mutex
+	prices := map[string]found{}
+	return func(ctx context.Context, model string) (flow.Price, bool, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if p, is := prices[model]; is {
+			return p.price, p.known, nil
+		}
+		price, known, err := c.Prices.FindPrice(ctx, ws, model)
+		if err == nil {
+			prices[model] = found{price, known}
+		}
+		return price, known, err
+	}
+}
+
+// priceFunc is the price store of one attempt, whose workspace is known.
+type priceFunc func(ctx context.Context, model string) (flow.Price, bool, error)
+
+// FindPrice implements flow.PriceStore.
+func (f priceFunc) FindPrice(ctx context.Context, _ flow.WorkspaceID, model string) (flow.Price, bool, error) {
+	return f(ctx, model)
 }
 
 // endCallTimeout is how long the end of a call with a limited credential may take to be
@@ -264,7 +293,11 @@ func (c *execution) checkBudget(ctx context.Context, n *graphNode, in *flow.In) 
 		WorkspaceID: in.WorkspaceID, FlowID: in.FlowID, KeyID: c.plan.run.KeyID, FlowsAbove: c.plan.run.FlowsAbove,
 		RunID: in.RunID, Path: in.Path, Attempt: c.plan.run.Attempt, RunBudgets: c.plan.run.Budgets, StepBudget: in.Budget,
 	}
-	price, known, err := charge.Price(ctx, c.Prices, in.WorkspaceID)
+	var prices flow.PriceStore
+	if c.Prices != nil {
+		prices = priceFunc(in.Price)
+	}
+	price, known, err := charge.Price(ctx, prices, in.WorkspaceID)
 	if err != nil {
 		return estimate{}, fmt.Errorf("find the price of %s: %w", charge.Model, err)
 	}

@@ -61,6 +61,7 @@ type Turn struct {
 	Images    *sync.Map // files by the URLs that they were downloaded from, for all turns of an agent
 	CacheKey  string
 	Enclosed  map[string]any // fields of the agent with content from outside; see flow.In
+	RunsFlows bool           // a tool runs another flow
 }
 
 // agent is the progress of an agent, derived from its ended turns. Everything in it follows from
@@ -232,6 +233,7 @@ func (a *agent) modelStep(name string, items []providers.Item, choice string) fl
 	with := &Turn{Items: items, Choice: choice, Parallel: a.in.Config["parallel"] != false, CacheKey: a.in.Key, Enclosed: a.in.Enclosed, Images: &a.images}
 	for i := range a.tools {
 		with.Tools = append(with.Tools, a.tools[i].Tool)
+		with.RunsFlows = with.RunsFlows || a.tools[i].Kind.StartsRuns()
 	}
 	if len(a.results) > 0 {
 		with.Tools = append(with.Tools, readResultTool)

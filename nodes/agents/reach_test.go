@@ -171,7 +171,10 @@ func TestAgent_asks_before_calls_of_flows_that_do_more(t *testing.T) {
 	p := saying(approved)
 	w.people = p
 	w.widened = map[string][]string{"lookup": {"changes something", "sends data to api.example.com"}}
-	r := w.ask(t, "", `, "approval": "never"`)
+	// Agents whose tools run no flows do not compare; so one does.
+	r := w.ask(t, "", `, "approval": "never"}}
+		book.tool -> n.tools
+		book subflow {"flow": "book", "contract": {"inputs": [], "outputs": []}} {"tool": {"description": "Books."`)
 	q := p.asked["n.1.1.ask"]
 	if r.State != flow.StepSucceeded || q.Call == nil || q.Call.All || strings.Join(q.Call.Wider, ", ") != "changes something, sends data to api.example.com" {
 		t.Fatalf("%s: %+v, the question is %+v", r.State, r.Error, q)

@@ -13,10 +13,11 @@ import (
 // what they do now. What follows from it must not change when the flows change again, so the turn that makes the calls records it.
 const Wider = "wider"
 
-// NoteWider adds Wider to the outputs of a turn with calls.
+// NoteWider adds Wider to the outputs of a turn with calls. What tools can do changes only with the flows that they run.
 func NoteWider(ctx context.Context, in *flow.In, outputs map[string]any) error {
 	items, _ := outputs["items"].([]providers.Item)
-	if in.Widened == nil || !slices.ContainsFunc(items, func(item providers.Item) bool { return item.Call != nil }) {
+	with, _ := in.Ports[Port].(*Turn)
+	if in.Widened == nil || with == nil || !with.RunsFlows || !slices.ContainsFunc(items, func(item providers.Item) bool { return item.Call != nil }) {
 		return nil
 	}
 	found, err := in.Widened(ctx)
