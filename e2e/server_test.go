@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -78,13 +79,21 @@ func stoppedServer(t testing.TB, env ...string) *server {
 // start starts the process and returns when it is ready.
 func (s *server) start() {
 	s.t.Helper()
+	if err := s.tryStart(); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// tryStart is start, and returns an error if the process ended before it was ready.
+func (s *server) tryStart() error {
+	s.t.Helper()
 	p := &process{out: newProcessOutput(), errs: newProcessOutput(), startedAt: time.Now(), exited: make(chan struct{})}
 	p.cmd = exec.Command(s.program, "serve")
 	p.cmd.Dir, p.cmd.Env = s.cwd, environment(s.env...)
 	p.cmd.Stdout, p.cmd.Stderr = p.out, p.errs
 	dieWithTests(p.cmd)
 	if err := p.cmd.Start(); err != nil {
-		s.t.Fatalf("start the server: %v", err)
+		return fmt.Errorf("start the server: %w", err)
 	}
 	go func() {
 		p.exit = p.cmd.Wait()
@@ -93,24 +102,31 @@ func (s *server) start() {
 	s.mu.Lock()
 	s.proc = p
 	s.mu.Unlock()
-	s.awaitReady(p)
+	return s.awaitReady(p)
 }
 
 // awaitReady waits for the printed address and then for /readyz.
-func (s *server) awaitReady(p *process) {
+func (s *server) awaitReady(p *process) error {
 	s.t.Helper()
+	exited := false
 	s.waitUntil("the server is ready", func() bool {
 		select {
 		case <-p.exited:
-			s.t.Fatalf("the server ended before it was ready: %v\n%s", p.exit, p.errs)
+			exited = true
+			return true
 		default:
 		}
 		base := p.address()
 		return base != "" && ready(base)
 	})
+	if exited {
+		p.ordered = true // the caller reports it
+		return fmt.Errorf("the server ended before it was ready: %v\n%s", p.exit, p.errs)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p.ready, p.base = time.Since(p.startedAt), p.address()
+	return nil
 }
 
 // address returns the printed address, or "" before it is printed.

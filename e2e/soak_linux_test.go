@@ -83,13 +83,28 @@ func TestSoak_loses_nothing_and_stays_flat(t *testing.T) {
 			continue
 		}
 		s.servers[victim].kill()
-		s.servers[victim].start()
+		s.restart(victim)
 	}
 	callers.Wait()
 	s.sample()
 	s.checkAlive()
 	s.checkFlat()
 	t.Logf("%d faults in %d minutes; ended as they should: %v; the slowest took %s", faults, fleetRounds(soakMinutes), s.ended, s.slowest.Round(time.Second))
+}
+
+// restart starts a server again. While the database does not answer, a server ends with an error instead, and what watches it starts it again.
+func (s *soak) restart(victim int) {
+	s.t.Helper()
+	for deadline := time.Now().Add(2 * waitTimeout); ; time.Sleep(time.Second) {
+		err := s.servers[victim].tryStart()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatal(err)
+		}
+		s.t.Logf("server %d is started again: %v", victim, err)
+	}
 }
 
 // publish creates the services and the flows.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"errors"
 	"math"
 	"strings"
@@ -162,6 +163,36 @@ type knownPrice flow.Price
 // FindPrice implements flow.PriceStore.
 func (p knownPrice) FindPrice(context.Context, flow.WorkspaceID, string) (flow.Price, bool, error) {
 	return flow.Price(p), true, nil
+}
+
+// risingPrice costs more each time it is read.
+type risingPrice struct{ reads int64 }
+
+// FindPrice implements flow.PriceStore.
+func (p *risingPrice) FindPrice(context.Context, flow.WorkspaceID, string) (flow.Price, bool, error) {
+	p.reads++
+	return flow.Price{Call: flow.NanoUSD(p.reads)}, true, nil
+}
+
+// TestBudget_and_cost_of_an_attempt_follow_from_one_price: the price is read once for the reservation and the cost, and again for the next attempt.
+func TestBudget_and_cost_of_an_attempt_follow_from_one_price(t *testing.T) {
+	t.Parallel()
+	k := paidKind()
+	k.Charge = func(map[string]any) (flow.Charge, bool) { return flow.Charge{Model: "test/x"}, true }
+	var costs []int64
+	k.Run = func(ctx context.Context, in *flow.In) (flow.Out, error) {
+		price, _, err := in.Price(ctx, "test/x")
+		if costs = append(costs, int64(price.Call)); len(costs) < 3 {
+			err = &flow.Error{Code: flow.CodeProviderUnavailable, Message: "Gone.", Retryable: true}
+		}
+		return flow.Out{Outputs: map[string]any{"text": "x"}}, err
+	}
+	s := newFixture(t, `a paid {} {"retry": {"attempts": 3, "backoff_s": 0}}`, k)
+	s.engine.Budgets, s.engine.Prices = &fakeBudget{s: s, limit: 1000}, &risingPrice{}
+	s.finish()
+	if got := fmt.Sprint(costs); got != "[1 2 3]" {
+		t.Errorf("the attempts cost %s", got)
+	}
 }
 
 // TestBudget_counts_lost_calls has calls whose bill is unknown. The step counts as unpriced once,
