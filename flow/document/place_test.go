@@ -27,3 +27,20 @@ func TestPlaceRest_leaves_room_for_ports(t *testing.T) {
 		}
 	}
 }
+
+// TestPlaceRest_hangs_tools_below_their_agent places tools, one of which another node feeds, in a row below all other nodes.
+func TestPlaceRest_hangs_tools_below_their_agent(t *testing.T) {
+	t.Parallel()
+	d := &flow.Document{
+		Nodes: []flow.Node{{ID: "in"}, {ID: "find", Tool: &flow.Tool{}}, {ID: "refund", Tool: &flow.Tool{}}, {ID: "agent"}, {ID: "out"}},
+		Edges: []flow.Edge{{From: "in.value", To: "agent.text"}, {From: "in.value", To: "refund.order"}, {From: "find.tool", To: "agent.tools"}, {From: "refund.tool", To: "agent.tools"}, {From: "agent.text", To: "out.value"}},
+	}
+	PlaceRest(d, flow.NewRegistry())
+	var got []string
+	for i := range d.Nodes {
+		got = append(got, fmt.Sprint(d.Nodes[i].ID, *d.Nodes[i].Position))
+	}
+	if want := "[in{0 0} find{130 220} refund{390 220} agent{260 0} out{520 0}]"; fmt.Sprint(got) != want {
+		t.Errorf("placed %v, want %s", got, want)
+	}
+}
