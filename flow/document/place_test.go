@@ -28,7 +28,7 @@ func TestPlaceRest_leaves_room_for_ports(t *testing.T) {
 	}
 }
 
-// TestPlaceRest_hangs_tools_below_their_agent places tools, one of which another node feeds, in a row below all other nodes.
+// TestPlaceRest_hangs_tools_below_their_agent places tools in a row below all other nodes, also a tool that another node feeds.
 func TestPlaceRest_hangs_tools_below_their_agent(t *testing.T) {
 	t.Parallel()
 	d := &flow.Document{
