@@ -2,6 +2,7 @@ package editor
 
 import (
 	"net/http"
+	"slices"
 
 	"sluice/flow"
 	editorview "sluice/views/editor"
@@ -26,10 +27,8 @@ func showLast(c *call, d *draft) error {
 	if step.Error != nil {
 		last.Error = failureOf(step.Error).Text
 	}
-	for _, p := range flow.InputPorts(t.node, t.kind) {
-		if v, ok := step.Input[p.Name]; ok && last.Input == "" {
-			last.Input = previewOf(v).Text
-		}
+	if v := mainInput(t, step.Input); v != nil {
+		last.Input = previewOf(v).Text
 	}
 	for _, p := range t.kind.Outputs {
 		if v, ok := step.Outputs[p.Name]; ok && last.Output == "" {
@@ -40,4 +39,20 @@ func showLast(c *call, d *draft) error {
 		}
 	}
 	return c.Render(http.StatusOK, editorview.LastValues(last))
+}
+
+// mainInput returns the input of a step that says most about the run: the first that came over an edge, else the first that is not the
+// choice of a model. It returns nil if there is none.
+func mainInput(t *draftNode, input map[string]any) (main any) {
+	for _, p := range flow.InputPorts(t.node, t.kind) {
+		v, given := input[p.Name]
+		switch {
+		case !given:
+		case slices.ContainsFunc(t.Edges, func(e flow.Edge) bool { return e.To == t.node.ID+"."+p.Name }):
+			return v
+		case main == nil && p.Name != "model":
+			main = v
+		}
+	}
+	return main
 }
