@@ -42,7 +42,7 @@ func showLast(c *call, d *draft) error {
 }
 
 // mainInput returns the input of a step that says most about the run: the first that came over an edge, else the first that is not the
-// choice of a model. It returns nil if there is none.
+// choice of a model, or nil.
 func mainInput(t *draftNode, input map[string]any) (main any) {
 	for _, p := range flow.InputPorts(t.node, t.kind) {
 		v, given := input[p.Name]
