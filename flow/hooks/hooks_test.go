@@ -180,6 +180,22 @@ func TestInputs_map_a_message(t *testing.T) {
 	})
 }
 
+func TestInputs_have_headers_and_parameters_in_one_order(t *testing.T) {
+	t.Parallel()
+	c := config("none")
+	c.Inputs = object(t, `{"h":{"cel":"headers"},"q":{"cel":"query"}}`)
+	m := &hooks.Message{Method: http.MethodPost, Header: http.Header{}, Query: url.Values{}}
+	for _, name := range strings.Split("f,b,a,h,c,e,d,g", ",") {
+		m.Header.Set("X-"+name, name)
+		m.Query.Set(name, name)
+	}
+	want := `{"h":{"x-a":"a","x-b":"b","x-c":"c","x-d":"d","x-e":"e","x-f":"f","x-g":"g","x-h":"h"},"q":{"a":"a","b":"b","c":"c","d":"d","e":"e","f":"f","g":"g","h":"h"}}`
+	got, _, err := c.Map(m, eval).Inputs(t.Context(), nil)
+	if text := string(flow.EncodeJSON(got)); err != nil || text != want {
+		t.Errorf("%s, %v; want %s", text, err, want)
+	}
+}
+
 func TestAccepts_filters(t *testing.T) {
 	t.Parallel()
 	for when, want := range map[string]any{"": true, "body.action == 'opened'": true, "body.action == 'closed'": false, "body.action": "must give true or false", "body.x.y == 1": "The filter: "} {

@@ -17,6 +17,7 @@ import (
 	"sluice/documents/charset"
 	"sluice/flow"
 	"sluice/flow/contract"
+	"sluice/flow/sorting"
 )
 
 // Message is a request whose sender was verified, decoded.
@@ -208,11 +209,12 @@ type Mapping struct {
 // Map returns the mapping of a message. Expressions see no header that may hold a secret.
 func (c *Config) Map(m *Message, scope Scope) *Mapping {
 	headers, query := &flow.Object{}, &flow.Object{}
-	for name, list := range Shown(m.Header, c.Verify.Private()) {
-		headers.Set(strings.ToLower(name), clean(strings.Join(list, ", ")))
+	shown := Shown(m.Header, c.Verify.Private())
+	for _, name := range sorting.Keys(shown) { // the same request gives the same values, whatever the order of maps
+		headers.Set(strings.ToLower(name), clean(strings.Join(shown[name], ", ")))
 	}
-	for name, list := range m.Query {
-		if len(list) > 0 {
+	for _, name := range sorting.Keys(m.Query) {
+		if list := m.Query[name]; len(list) > 0 {
 			query.Set(clean(name), clean(list[0]))
 		}
 	}
