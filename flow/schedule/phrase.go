@@ -56,8 +56,15 @@ func cutZone(text string) (rest, zone string) {
 			}
 		}
 	}
+	for i := strings.LastIndex(text, " "); i >= 0; i = strings.LastIndex(text[:i], " ") { // after the time: "at 9 am New York"
+		if name, ok := findZone(text[i+1:]); ok && endsInTime.MatchString(text[:i]) {
+			return text[:i], name
+		}
+	}
 	return text, ""
 }
+
+var endsInTime = regexp.MustCompile(`(?i)(?: \d{1,2}|:\d{2}|\d ?[ap]m|noon|midnight)$`)
 
 var cronField = regexp.MustCompile(`^[0-9A-Za-z*/,#-]*[0-9*L][0-9A-Za-z*/,#-]*$|^[A-Za-z]{3}([,-][A-Za-z]{3})*$`)
 
