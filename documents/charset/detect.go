@@ -279,11 +279,15 @@ func withoutTags(data []byte) []byte {
 }
 
 // UTF16 returns the byte order of a text in UTF-16 without a byte order mark, if data is one: its units are mostly
-// characters of texts, and it has a zero byte, as line ends and spaces do.
+// characters of texts, and it has a zero byte, as line ends and spaces do. What is UTF-8 with a few stray zero bytes is not: letters of
+// ASCII in pairs look like Chinese.
 func UTF16(data []byte) (Encoding, bool) {
 	const maxChecked = 64 << 10
 	head := data[:min(len(data), maxChecked)&^1]
 	if len(data)%2 != 0 || len(head) < 4 || bytes.IndexByte(head, 0) < 0 {
+		return Encoding{}, false
+	}
+	if 4*bytes.Count(head, []byte{0}) < len(head) && isPlainUTF8(head) {
 		return Encoding{}, false
 	}
 	little, big := oddUnits(head, 0), oddUnits(head, 1)
@@ -296,6 +300,22 @@ func UTF16(data []byte) (Encoding, bool) {
 	}
 	e, err := Lookup(name)
 	return e, err == nil
+}
+
+// isPlainUTF8 reports whether data is UTF-8, whose last character may be cut, without control characters except zero and spaces. Many
+// alphabets in UTF-16 have some: each letter of Cyrillic has a byte 4.
+func isPlainUTF8(data []byte) bool {
+	for len(data) > 0 {
+		r, size := utf8.DecodeRune(data)
+		if r == utf8.RuneError && size == 1 {
+			return !utf8.FullRune(data)
+		}
+		if r < ' ' && r != 0 && (r < '\t' || r > '\r') {
+			return false
+		}
+		data = data[size:]
+	}
+	return true
 }
 
 // oddUnits returns how many units of UTF-16 are no characters that texts have. low is the index of the low byte of a unit:

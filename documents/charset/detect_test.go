@@ -131,3 +131,19 @@ func BenchmarkDetect(b *testing.B) {
 		}
 	}
 }
+
+func TestUTF16_is_told_from_texts_with_stray_zeros(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"a\x00b text with nul\n", "a\x00b text with a nul\n", "key=value\x00key=other value\x00", "Größe\x00 und mehr Text, schön ", strings.Repeat("0123456789abcde\x00", 5000)} {
+		if e, found := UTF16([]byte(text)); found {
+			t.Errorf("%.40q is read as %s", text, e.Name)
+		}
+	}
+	for _, text := range []string{"Hi\n", "Größe: 5\n", "価格は5円です。\n", "中文 文本\r\n", "Привет, мир\n", "שלום עולם\n", strings.Repeat("契約 書\n", 20000)} {
+		for _, name := range []string{"utf-16le", "utf-16be"} {
+			if e, found := UTF16(encode(t, name, text)); !found || e.Name != name {
+				t.Errorf("%.40q in %s: %s %v", text, name, e.Name, found)
+			}
+		}
+	}
+}
