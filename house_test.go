@@ -129,7 +129,7 @@ var allowed = map[string][]string{
 	"sluice/nodes/errtext":               {"sluice/flow"},
 	"sluice/nodes/expression":            {"sluice/flow", "sluice/flow/pattern", "sluice/nodes/errtext"},
 	"sluice/nodes/jsonpath":              {},
-	"sluice/nodes/passages":              {"sluice/providers/builtin"},
+	"sluice/nodes/passages":              {"sluice/flow/wording", "sluice/providers/builtin"},
 	"sluice/nodes/pinned":                {"sluice/flow", "sluice/providers/hosted"},
 	"sluice/nodes/reference":             {"sluice/flow", "sluice/flow/document", "sluice/nodes"},
 	"sluice/nodes/servertools":           {"sluice/flow", "sluice/mcpclient", "sluice/providers"},

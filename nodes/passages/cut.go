@@ -141,7 +141,7 @@ func blocks(text string, plain bool) (list []block) {
 			open = &list[len(list)-1]
 		case line == "":
 			open = nil
-		case !plain && headingLevel(line) > 0:
+		case !plain && headingLevel(line) > 0 && len(line) <= maxHeading:
 			open = nil
 			n := headingLevel(line)
 			list = append(list, block{start: start, end: end, level: n, title: strings.TrimSpace(strings.TrimRight(strings.TrimSpace(line[n:]), "#"))})
@@ -157,6 +157,9 @@ func blocks(text string, plain bool) (list []block) {
 	}
 	return list
 }
+
+// maxHeading is the longest line in bytes that is a heading. Each passage below a heading repeats it.
+const maxHeading = 500
 
 // headingLevel returns the level of a heading of Markdown, or 0.
 func headingLevel(line string) int {
@@ -183,10 +186,17 @@ func (b *block) units(text string, size int) (list []unit) {
 			if n := strings.IndexByte(text[at:b.end], '\n'); n >= 0 {
 				end = at + n + 1
 			}
-			if b.rows && header == "" {
+			if b.rows && at == b.start && Words(text[at:end]) <= size/2 { // a longer one would leave no room for rows
 				header = strings.TrimSpace(text[at:end])
 			}
-			list = append(list, unit{start: at, end: end, words: Words(text[at:end]), header: header, apart: true})
+			line := []unit{{start: at, end: end, words: Words(text[at:end])}}
+			if line[0].words > 2*size {
+				line = split(text, at, end, size)
+			}
+			for _, u := range line {
+				u.header, u.apart = header, true
+				list = append(list, u)
+			}
 			at = end
 		}
 		return list
@@ -217,19 +227,24 @@ func split(text string, start, end, size int) (list []unit) {
 	return list
 }
 
+// longWord is from how many characters on a word counts as several, one for each longWord/2: it is no word but data, such as an image
+// in base64, and models for vectors read only some thousand characters.
+const longWord = 32
+
 // Words estimates the number of words of a text. In scripts without spaces, two characters count as a word.
 func Words(text string) (n int) {
-	inside, dense := false, 0
+	length, dense := 0, 0 // length is of the word so far
 	for _, r := range text {
 		switch {
 		case unicode.IsSpace(r):
-			inside = false
+			length = 0
 		case r >= 0xE00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar):
 			dense++
-			inside = false
-		case !inside:
-			inside = true
-			n++
+			length = 0
+		default:
+			if length++; length == 1 || length >= longWord && length%(longWord/2) == 0 {
+				n++
+			}
 		}
 	}
 	return n + (dense+1)/2

@@ -78,3 +78,53 @@ func TestCut_keeps_pages_apart(t *testing.T) {
 		}
 	}
 }
+
+func TestCut_keeps_passages_of_data_short(t *testing.T) {
+	t.Parallel()
+	data := strings.Repeat("iVBORw0KGgo", 20_000)
+	for name, text := range map[string]string{
+		"one word": data, "image": "# Guide\n\nSee ![](data:image/png;base64," + data + ") for more.\n", "code": "```\n" + data + "\n```\n",
+		"table": "| a | b |\n|---|---|\n| 1 | " + data + " |\n", "sentence": strings.Repeat("word ", 60_000),
+		"long heading": "# " + strings.Repeat("heading ", 5000) + "\n\n" + strings.Repeat("A sentence of some words. ", 20_000),
+		"long header":  strings.Repeat("name\t", 5000) + "\n" + strings.Repeat("a\tb\n", 5000),
+	} {
+		list := passages.Cut(text, nil, passages.Rules{Size: 200, Overlap: 40})
+		total := 0
+		for _, p := range list {
+			if total += len(p.Text); len(p.Text)+len(strings.Join(p.Headings, "")) > 10_000 {
+				t.Errorf("%s: a passage of %d bytes", name, len(p.Text))
+				break
+			}
+		}
+		if total > 2*len(text) {
+			t.Errorf("%s: passages of %d bytes for %d", name, total, len(text))
+		}
+		if total < len(strings.TrimSpace(text))*9/10 {
+			t.Errorf("%s: only %d of %d bytes are in passages", name, total, len(text))
+		}
+	}
+}
+
+func TestRows_bound_what_passages_repeat(t *testing.T) {
+	t.Parallel()
+	size := func(list []passages.Passage) (n int) {
+		for _, p := range list {
+			n += len(p.Text)
+			for _, cell := range p.Row {
+				n += len(cell[0]) + len(cell[1])
+			}
+		}
+		return n
+	}
+	long := strings.Repeat("text ", 100_000)
+	if n := size(passages.Rows([]passages.Table{{Columns: []string{"a"}, Rows: []map[string]string{{"a": long}}}}, passages.Rules{Size: 200, Overlap: 40})); n < len(long)*9/10 || n > 3*len(long) {
+		t.Errorf("%d bytes of passages for a cell of %d", n, len(long))
+	}
+	rows := make([]map[string]string, 1000)
+	for i := range rows {
+		rows[i] = map[string]string{long: "x"}
+	}
+	if n := size(passages.Rows([]passages.Table{{Columns: []string{long}, Rows: rows}}, passages.Rules{Size: 200})); n > 1000*1000 {
+		t.Errorf("%d bytes of passages for a column with a long name", n)
+	}
+}
