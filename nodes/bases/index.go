@@ -117,10 +117,14 @@ func (x *indexing) run(ctx context.Context) (state string, err error) {
 	return x.Store.PutBaseDocument(ctx, &x.put)
 }
 
+// indexVersion counts the changes of how documents are read and cut, so that adding a document again after an upgrade is not taken for
+// the same. Vectors of passages that stay the same are not computed again.
+const indexVersion = 2
+
 // hash returns the hash of everything that decides how a document is found.
 func (x *indexing) hash(content string) string {
 	s := &x.base.Settings
-	return flow.Hash(flow.EncodeJSON([]any{content, x.spec.Title, x.spec.Link, x.spec.Metadata, s.Model, s.Dimensions, s.Size, s.Repeated(), x.base.Generation}))
+	return flow.Hash(flow.EncodeJSON([]any{content, x.spec.Title, x.spec.Link, x.spec.Metadata, s.Model, s.Dimensions, s.Size, s.Repeated(), x.base.Generation, indexVersion}))
 }
 
 // checkDocumentFacts checks what identifies and describes a document.
