@@ -11,8 +11,6 @@ import templruntime "github.com/a-h/templ/runtime"
 import "sluice/views/render"
 
 import (
-	"strconv"
-
 	"sluice/views/components"
 	"sluice/views/layout"
 )
@@ -58,15 +56,15 @@ func List(p layout.Page, l ListPage) templ.Component {
 					templ_7745c5c3_Buffer.WriteString("<thead><tr><th scope=\"col\">Base</th><th scope=\"col\">State</th><th scope=\"col\" class=\"num\">Documents</th><th scope=\"col\" class=\"num\">Passages</th><th scope=\"col\" class=\"num\">Size</th><th scope=\"col\">Model</th><th scope=\"col\">Last change</th></tr></thead> <tbody>")
 					for _, b := range l.Bases {
 						templ_7745c5c3_Buffer.WriteString("<tr><td class=\"main\"><a class=\"row\" href=\"")
-						if templ_7745c5c3_Err = render.URL(templ.SafeURL(Path(b.Slug))).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 46, 58); templ_7745c5c3_Err != nil {
+						if templ_7745c5c3_Err = render.URL(templ.SafeURL(Path(b.Slug))).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 44, 58); templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 						templ_7745c5c3_Buffer.WriteString("\">")
-						if templ_7745c5c3_Err = render.Text(b.Name).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 46, 69); templ_7745c5c3_Err != nil {
+						if templ_7745c5c3_Err = render.Text(b.Name).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 44, 69); templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 						templ_7745c5c3_Buffer.WriteString("</a> <small>")
-						if templ_7745c5c3_Err = render.Text(b.Slug).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 47, 24); templ_7745c5c3_Err != nil {
+						if templ_7745c5c3_Err = render.Text(b.Slug).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 45, 24); templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 						templ_7745c5c3_Buffer.WriteString("</small></td><td class=\"nowrap\">")
@@ -89,19 +87,19 @@ func List(p layout.Page, l ListPage) templ.Component {
 							}
 						}
 						templ_7745c5c3_Buffer.WriteString("</td><td class=\"num\" data-is=\"Documents\">")
-						if templ_7745c5c3_Err = render.Text(components.Count(int(b.Documents))).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 60, 80); templ_7745c5c3_Err != nil {
+						if templ_7745c5c3_Err = render.Text(components.Count(int(b.Documents))).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 58, 80); templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 						templ_7745c5c3_Buffer.WriteString("</td><td class=\"num\" data-is=\"Passages\">")
-						if templ_7745c5c3_Err = render.Text(components.Count(int(b.Passages))).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 61, 78); templ_7745c5c3_Err != nil {
+						if templ_7745c5c3_Err = render.Text(components.Count(int(b.Passages))).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 59, 78); templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 						templ_7745c5c3_Buffer.WriteString("</td><td class=\"num nowrap\" data-is=\"Size\">")
-						if templ_7745c5c3_Err = render.Text(components.Size(b.Bytes)).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 62, 72); templ_7745c5c3_Err != nil {
+						if templ_7745c5c3_Err = render.Text(components.Size(b.Bytes)).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 60, 72); templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 						templ_7745c5c3_Buffer.WriteString("</td><td data-is=\"Model\">")
-						if templ_7745c5c3_Err = render.Text(modelOf(b.Model)).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 63, 46); templ_7745c5c3_Err != nil {
+						if templ_7745c5c3_Err = render.Text(modelOf(b.Model)).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 61, 46); templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 						templ_7745c5c3_Buffer.WriteString("</td><td class=\"nowrap\" data-is=\"Last change\">")
@@ -146,7 +144,7 @@ func Form(p layout.Page, f FormPage) templ.Component {
 				templ_7745c5c3_Buffer.WriteString("<h1>New base</h1>")
 			} else {
 				templ_7745c5c3_Buffer.WriteString("<h1>Settings of ")
-				if templ_7745c5c3_Err = render.Text(f.Name).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 84, 28); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Text(f.Name).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 82, 28); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("</h1>")
@@ -156,7 +154,7 @@ func Form(p layout.Page, f FormPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</div><form class=\"card base-form\" method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(f.action()).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 88, 64); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.URL(f.action()).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 86, 64); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\" novalidate><div class=\"body form\">")
@@ -183,7 +181,7 @@ func Form(p layout.Page, f FormPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("<input type=\"hidden\" name=\"rebuild\" value=\"")
-				if templ_7745c5c3_Err = render.Attribute(f.Rebuild).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 100, 58); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Attribute(f.Rebuild).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 98, 58); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("\">")
@@ -212,11 +210,11 @@ func Form(p layout.Page, f FormPage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("</div></div></form>")
 			if !f.Fresh {
 				templ_7745c5c3_Buffer.WriteString("<section class=\"card base-form\" aria-labelledby=\"delete-base\"><h2 id=\"delete-base\">Delete</h2><form class=\"body form\" method=\"post\" action=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(Path(f.Slug)+"/delete")).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 117, 90); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.URL(templ.SafeURL(Path(f.Slug)+"/delete")).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 115, 90); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("\"><p>Deletes the base with its ")
-				if templ_7745c5c3_Err = render.Text(components.Quantity(int(f.Documents), "document")).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 118, 85); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Text(components.Quantity(int(f.Documents), "document")).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 116, 85); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString(". This can’t be undone.</p>")
@@ -266,7 +264,7 @@ func Base(p layout.Page, b BasePage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("<h1>")
-			if templ_7745c5c3_Err = render.Text(b.Name).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 140, 15); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(b.Name).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 138, 15); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</h1>")
@@ -285,7 +283,7 @@ func Base(p layout.Page, b BasePage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("<div class=\"actions\"><a class=\"btn\" href=\"")
-			if templ_7745c5c3_Err = render.URL(b.path("/export")).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 147, 43); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.URL(b.path("/export")).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 145, 43); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\" download>")
@@ -297,7 +295,7 @@ func Base(p layout.Page, b BasePage) templ.Component {
 			if b.MayEdit {
 				if len(b.Flows) == 0 {
 					templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"/flows\"><input type=\"hidden\" name=\"knowledge\" value=\"")
-					if templ_7745c5c3_Err = render.Attribute(b.Slug).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 154, 59); templ_7745c5c3_Err != nil {
+					if templ_7745c5c3_Err = render.Attribute(b.Slug).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 152, 59); templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					templ_7745c5c3_Buffer.WriteString("\">")
@@ -316,7 +314,7 @@ func Base(p layout.Page, b BasePage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("</div></div>")
 			if b.Description != "" {
 				templ_7745c5c3_Buffer.WriteString("<p class=\"muted\">")
-				if templ_7745c5c3_Err = render.Text(b.Description).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 163, 35); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Text(b.Description).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 161, 35); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("</p>")
@@ -329,11 +327,11 @@ func Base(p layout.Page, b BasePage) templ.Component {
 						templ_7745c5c3_Buffer.WriteString(",")
 					}
 					templ_7745c5c3_Buffer.WriteString(" <a class=\"link\" href=\"")
-					if templ_7745c5c3_Err = render.URL(components.FlowURL(f.ID, "")).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 172, 56); templ_7745c5c3_Err != nil {
+					if templ_7745c5c3_Err = render.URL(components.FlowURL(f.ID, "")).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 170, 56); templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					templ_7745c5c3_Buffer.WriteString("\">")
-					if templ_7745c5c3_Err = render.Text(f.Name).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 172, 67); templ_7745c5c3_Err != nil {
+					if templ_7745c5c3_Err = render.Text(f.Name).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 170, 67); templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					templ_7745c5c3_Buffer.WriteString("</a>")
@@ -346,7 +344,7 @@ func Base(p layout.Page, b BasePage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("<div class=\"base-columns\"><section class=\"card base-documents\" aria-labelledby=\"documents-title\"><div class=\"title\"><h2 id=\"documents-title\">Documents</h2><form class=\"find-document\" method=\"get\" action=\"")
-			if templ_7745c5c3_Err = render.URL(b.path("")).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 181, 65); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.URL(b.path("")).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 179, 65); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\" role=\"search\" aria-label=\"Documents\">")
@@ -355,7 +353,7 @@ func Base(p layout.Page, b BasePage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("<input class=\"input\" name=\"find\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(b.Filter).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 183, 55); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(b.Filter).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 181, 55); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\" aria-label=\"Find a document\" placeholder=\"Find\" autocomplete=\"off\"></form></div>")
@@ -396,19 +394,19 @@ func facts(b BasePage, update bool) templ.Component {
 			templ_7745c5c3_Buffer.WriteString(" data-hx-swap-oob=\"true\"")
 		}
 		templ_7745c5c3_Buffer.WriteString("><div><dt>Documents</dt><dd>")
-		if templ_7745c5c3_Err = render.Text(components.Count(int(b.BaseRow.Documents))).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 205, 73); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Text(components.Count(int(b.BaseRow.Documents))).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 203, 73); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("</dd></div><div><dt>Passages</dt><dd>")
-		if templ_7745c5c3_Err = render.Text(components.Count(int(b.Passages))).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 206, 63); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Text(components.Count(int(b.Passages))).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 204, 63); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("</dd></div><div><dt>Search</dt><dd>Words and meaning <small>")
-		if templ_7745c5c3_Err = render.Text(modelOf(b.Model)).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 207, 69); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Text(modelOf(b.Model)).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 205, 69); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("</small></dd></div><div><dt>Size</dt><dd>")
-		if templ_7745c5c3_Err = render.Text(components.Size(b.Bytes)).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 208, 50); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Text(components.Size(b.Bytes)).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 206, 50); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("</dd></div><div><dt>Last change</dt><dd>")
@@ -428,7 +426,7 @@ func AddForm(b BasePage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<form class=\"add-documents\" id=\"add-documents\" method=\"post\" enctype=\"multipart/form-data\" action=\"")
-		if templ_7745c5c3_Err = render.URL(b.path("/documents")).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 220, 121); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.URL(b.path("/documents")).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 218, 121); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("\" aria-label=\"Add documents\">")
@@ -444,21 +442,21 @@ func AddForm(b BasePage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("<label for=\"files\">Drop files, or</label> <input type=\"file\" id=\"files\" name=\"file\" multiple aria-describedby=\"files-help\" data-hx-post=\"")
-		if templ_7745c5c3_Err = render.Attribute(string(b.path("/documents"))).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 233, 47); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Attribute(string(b.path("/documents"))).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 231, 47); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("\" data-hx-trigger=\"change\" data-hx-target=\"#add-documents\" data-hx-swap=\"outerHTML\"> <span class=\"btn small\" aria-hidden=\"true\">Choose files</span> <input class=\"input\" type=\"url\" name=\"url\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(b.URL).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 239, 59); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Attribute(b.URL).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 237, 59); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("\" aria-label=\"URL\" placeholder=\"Paste a URL\" autocomplete=\"off\" spellcheck=\"false\"> ")
 		if b.Parts || len(b.Search.Parts) > 0 {
 			templ_7745c5c3_Buffer.WriteString("<input class=\"input part\" name=\"part\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(b.Part).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 241, 56); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(b.Part).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 239, 56); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\" aria-label=\"Part\" placeholder=\"")
-			if templ_7745c5c3_Err = render.Attribute(b.partHint()).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 241, 103); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(b.partHint()).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 239, 103); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\" autocomplete=\"off\">")
@@ -510,23 +508,23 @@ func documents(b BasePage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("</tr></thead> <tbody>")
 			for _, a := range b.Active {
 				templ_7745c5c3_Buffer.WriteString("<tr><td class=\"main\"><a class=\"row\" href=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(components.RunPath(a.RunID))).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 276, 72); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.URL(templ.SafeURL(components.RunPath(a.RunID))).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 274, 72); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("\">")
-				if templ_7745c5c3_Err = render.Text(a.Name).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 276, 83); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Text(a.Name).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 274, 83); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("</a> ")
 				if a.Error != "" {
 					templ_7745c5c3_Buffer.WriteString("<small class=\"bad\">")
-					if templ_7745c5c3_Err = render.Text(a.Error).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 278, 37); templ_7745c5c3_Err != nil {
+					if templ_7745c5c3_Err = render.Text(a.Error).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 276, 37); templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					templ_7745c5c3_Buffer.WriteString("</small>")
 				} else if a.Source != a.Name {
 					templ_7745c5c3_Buffer.WriteString("<small>")
-					if templ_7745c5c3_Err = render.Text(a.Source).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 280, 26); templ_7745c5c3_Err != nil {
+					if templ_7745c5c3_Err = render.Text(a.Source).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 278, 26); templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					templ_7745c5c3_Buffer.WriteString("</small>")
@@ -563,7 +561,7 @@ func documents(b BasePage) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		if len(b.Active) == 0 && len(b.Documents) == 0 {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"body muted\">")
-			if templ_7745c5c3_Err = render.Text(b.nothing()).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 302, 38); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(b.nothing()).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 300, 38); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</p>")
@@ -574,11 +572,11 @@ func documents(b BasePage) templ.Component {
 		}
 		if b.Live {
 			templ_7745c5c3_Buffer.WriteString("<div id=\"")
-			if templ_7745c5c3_Err = render.Attribute(b.pollID()).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 306, 23); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(b.pollID()).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 304, 23); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\" hidden data-hx-get=\"")
-			if templ_7745c5c3_Err = render.Attribute(b.pollPath()).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 306, 59); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(b.pollPath()).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 304, 59); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\" data-hx-trigger=\"load delay:1500ms, visibilitychange from:document\" data-hx-sync=\"this:drop\" data-hx-target=\"#documents\" data-hx-swap=\"outerMorph\"></div>")
@@ -593,30 +591,30 @@ func documentRow(b BasePage, d DocumentRow) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<tr><td class=\"main\"><a class=\"row\" href=\"")
-		if templ_7745c5c3_Err = render.URL(templ.SafeURL(DocumentPath(b.Slug, d.ID))).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 314, 66); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.URL(templ.SafeURL(DocumentPath(b.Slug, d.ID))).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 312, 66); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("\">")
-		if templ_7745c5c3_Err = render.Text(d.Title).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 314, 78); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Text(d.Title).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 312, 78); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("</a> ")
 		if d.State == "failed" {
 			templ_7745c5c3_Buffer.WriteString("<small class=\"bad\">")
-			if templ_7745c5c3_Err = render.Text(d.trouble()).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 316, 36); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(d.trouble()).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 314, 36); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</small> ")
 		} else if d.Source != d.Title {
 			templ_7745c5c3_Buffer.WriteString("<small>")
-			if templ_7745c5c3_Err = render.Text(d.Source).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 318, 21); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(d.Source).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 316, 21); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</small> ")
 		}
 		if d.Part != "" {
 			templ_7745c5c3_Buffer.WriteString("<small>Part ")
-			if templ_7745c5c3_Err = render.Text(d.Part).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 321, 24); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(d.Part).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 319, 24); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</small>")
@@ -634,7 +632,7 @@ func documentRow(b BasePage, d DocumentRow) templ.Component {
 			}
 		}
 		templ_7745c5c3_Buffer.WriteString("</td><td class=\"num\" data-is=\"Passages\">")
-		if templ_7745c5c3_Err = render.Text(components.Count(int(d.Passages))).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 331, 72); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Text(components.Count(int(d.Passages))).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 329, 72); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("</td><td class=\"nowrap\" data-is=\"Changed\">")
@@ -645,7 +643,7 @@ func documentRow(b BasePage, d DocumentRow) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("</td>")
 		if b.MayEdit {
 			templ_7745c5c3_Buffer.WriteString("<td class=\"after\"><details class=\"menu\"><summary class=\"btn quiet small only\" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute("Actions for "+d.Title).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 338, 80); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute("Actions for "+d.Title).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 336, 80); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\" title=\"Actions\">")
@@ -656,7 +654,7 @@ func documentRow(b BasePage, d DocumentRow) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("</summary><div class=\"sheet\">")
 			if d.RunID != "" {
 				templ_7745c5c3_Buffer.WriteString("<a class=\"item\" href=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(components.RunPath(d.RunID))).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 343, 72); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.URL(templ.SafeURL(components.RunPath(d.RunID))).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 341, 72); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("\">")
@@ -668,7 +666,7 @@ func documentRow(b BasePage, d DocumentRow) templ.Component {
 			}
 			if d.MayRetry {
 				templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(DocumentPath(b.Slug, d.ID)+"/retry")).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 349, 88); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.URL(templ.SafeURL(DocumentPath(b.Slug, d.ID)+"/retry")).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 347, 88); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("\"><button class=\"item\">")
@@ -679,7 +677,7 @@ func documentRow(b BasePage, d DocumentRow) templ.Component {
 				templ_7745c5c3_Buffer.WriteString(" Retry</button></form>")
 			}
 			templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(DocumentPath(b.Slug, d.ID)+"/delete")).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 356, 88); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.URL(templ.SafeURL(DocumentPath(b.Slug, d.ID)+"/delete")).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 354, 88); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\"><button class=\"item\">")
@@ -714,7 +712,7 @@ func stateMark(state, word string) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\" data-state=\"")
-			if templ_7745c5c3_Err = render.Attribute(state).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 371, 80); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(state).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 369, 80); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\"")
@@ -734,7 +732,7 @@ func stateMark(state, word string) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString(" ")
-		if templ_7745c5c3_Err = render.Text(word).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 373, 8); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Text(word).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 371, 8); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("</span>")
@@ -751,13 +749,13 @@ func tried(b BasePage) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<section class=\"card try-search\" aria-labelledby=\"try\"><div class=\"title\"><h2 id=\"try\">Try a search</h2>")
 		if b.Search.Done {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"muted\">")
-			if templ_7745c5c3_Err = render.Text(b.Search.summary()).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 383, 44); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(b.Search.summary()).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 381, 44); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</span>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div><form class=\"body form\" id=\"try-form\" method=\"get\" action=\"")
-		if templ_7745c5c3_Err = render.URL(b.path("")).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 386, 72); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.URL(b.path("")).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 384, 72); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("\" role=\"search\" aria-label=\"Passages\"><div class=\"query\">")
@@ -766,21 +764,21 @@ func tried(b BasePage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("<input class=\"input\" name=\"q\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(b.Search.Query).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 389, 56); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Attribute(b.Search.Query).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 387, 56); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("\" aria-label=\"Search\" placeholder=\"Ask a question\" autocomplete=\"off\" maxlength=\"4000\"></div><div class=\"bar options\"><fieldset class=\"segments\"><legend class=\"unseen\">Mode</legend> ")
 		for _, m := range modes {
 			templ_7745c5c3_Buffer.WriteString("<label for=\"")
-			if templ_7745c5c3_Err = render.Attribute("mode-"+m.Value).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 395, 36); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute("mode-"+m.Value).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 393, 36); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\"><input type=\"radio\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute("mode-"+m.Value).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 395, 81); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute("mode-"+m.Value).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 393, 81); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\" name=\"mode\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(m.Value).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 395, 111); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(m.Value).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 393, 111); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\"")
@@ -788,7 +786,7 @@ func tried(b BasePage) templ.Component {
 				templ_7745c5c3_Buffer.WriteString(" checked")
 			}
 			templ_7745c5c3_Buffer.WriteString("><span>")
-			if templ_7745c5c3_Err = render.Text(m.Label).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 395, 168); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(m.Label).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 393, 168); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</span></label>")
@@ -798,7 +796,7 @@ func tried(b BasePage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<select class=\"select\" name=\"part\" aria-label=\"Part\">")
 			for _, o := range b.Search.Parts {
 				templ_7745c5c3_Buffer.WriteString("<option value=\"")
-				if templ_7745c5c3_Err = render.Attribute(o.Value).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 401, 30); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Attribute(o.Value).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 399, 30); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("\"")
@@ -806,7 +804,7 @@ func tried(b BasePage) templ.Component {
 					templ_7745c5c3_Buffer.WriteString(" selected")
 				}
 				templ_7745c5c3_Buffer.WriteString(">")
-				if templ_7745c5c3_Err = render.Text(o.Label).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 401, 81); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Text(o.Label).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 399, 81); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("</option>")
@@ -814,7 +812,7 @@ func tried(b BasePage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("</select> ")
 		}
 		templ_7745c5c3_Buffer.WriteString("<input class=\"input mono where\" name=\"where\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(b.Search.Where).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 405, 71); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Attribute(b.Search.Where).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 403, 71); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("\" aria-label=\"Filter\" placeholder=\"metadata.lang == &quot;en&quot;\" autocomplete=\"off\" spellcheck=\"false\">")
@@ -845,7 +843,7 @@ func tried(b BasePage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if b.Search.More != "" {
 				templ_7745c5c3_Buffer.WriteString("<p class=\"body more-hits\"><a class=\"link\" href=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(b.Search.More)).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 422, 81); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.URL(templ.SafeURL(b.Search.More)).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 420, 81); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("\">Show more</a></p>")
@@ -855,7 +853,7 @@ func tried(b BasePage) templ.Component {
 				templ_7745c5c3_Buffer.WriteString(" open")
 			}
 			templ_7745c5c3_Buffer.WriteString("><summary>Missing something?</summary><div class=\"bar\"><input class=\"input\" form=\"try-form\" name=\"expect\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(b.Search.Expect).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 427, 80); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(b.Search.Expect).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 425, 80); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\" aria-label=\"Document you expected\" placeholder=\"Document you expected\" autocomplete=\"off\">")
@@ -879,21 +877,21 @@ func tried(b BasePage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("</span> <span><b>")
-				if templ_7745c5c3_Err = render.Text(e.Title).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 443, 26); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Text(e.Title).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 441, 26); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("</b><small>")
-				if templ_7745c5c3_Err = render.Text(e.Text).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 443, 47); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Text(e.Text).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 441, 47); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("</small></span> ")
 				if e.Path != "" {
 					templ_7745c5c3_Buffer.WriteString("<a class=\"link\" href=\"")
-					if templ_7745c5c3_Err = render.URL(templ.SafeURL(e.Path)).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 445, 53); templ_7745c5c3_Err != nil {
+					if templ_7745c5c3_Err = render.URL(templ.SafeURL(e.Path)).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 443, 53); templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					templ_7745c5c3_Buffer.WriteString("\">")
-					if templ_7745c5c3_Err = render.Text(e.Action).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 445, 66); templ_7745c5c3_Err != nil {
+					if templ_7745c5c3_Err = render.Text(e.Action).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 443, 66); templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					templ_7745c5c3_Buffer.WriteString("</a>")
@@ -903,192 +901,6 @@ func tried(b BasePage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("</ul></details>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</section>")
-		return nil
-	})
-}
-
-// Document is the page of a document.
-//
-//go:noinline
-func Document(p layout.Page, d DocumentPage) templ.Component {
-	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Var84 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-			templ_7745c5c3_Buffer.WriteString("<div class=\"head\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Icon: "arrow-left", Title: "Back to " + d.Base, Look: components.LookQuiet, Href: Path(d.Slug)}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Buffer.WriteString("<h1>")
-			if templ_7745c5c3_Err = render.Text(d.Title).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 460, 16); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Buffer.WriteString("</h1>")
-			if d.State == "failed" {
-				templ_7745c5c3_Err = stateMark("failed", "Failed").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-			} else {
-				templ_7745c5c3_Err = stateMark("succeeded", "Ready").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-			}
-			templ_7745c5c3_Buffer.WriteString("<div class=\"actions\">")
-			if d.Link != "" {
-				templ_7745c5c3_Buffer.WriteString("<a class=\"btn\" href=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(d.Link)).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 468, 48); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Buffer.WriteString("\" rel=\"noreferrer\">")
-				templ_7745c5c3_Err = components.Icon("external-link").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Buffer.WriteString(" Open</a> ")
-			}
-			if d.RunID != "" {
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Run", Icon: "play", Href: components.RunPath(d.RunID)}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-			}
-			if d.MayEdit && d.MayRetry {
-				templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(DocumentPath(d.Slug, d.ID)+"/retry")).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 477, 86); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Buffer.WriteString("\">")
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Retry", Icon: "refresh-cw"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Buffer.WriteString("</form>")
-			}
-			if d.MayEdit {
-				templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(DocumentPath(d.Slug, d.ID)+"/delete")).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 482, 87); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Buffer.WriteString("\">")
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Delete", Icon: "trash-2"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Buffer.WriteString("</form>")
-			}
-			templ_7745c5c3_Buffer.WriteString("</div></div>")
-			if d.State == "failed" {
-				templ_7745c5c3_Err = components.Note(components.ToneBad, d.trouble(), "").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-			}
-			templ_7745c5c3_Buffer.WriteString(" <dl class=\"facts document-facts\"><div><dt>Source</dt><dd>")
-			if templ_7745c5c3_Err = render.Text(d.Source).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 492, 37); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Buffer.WriteString("</dd></div>")
-			if d.Part != "" {
-				templ_7745c5c3_Buffer.WriteString("<div><dt>Part</dt><dd>")
-				if templ_7745c5c3_Err = render.Text(d.Part).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 494, 34); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Buffer.WriteString("</dd></div>")
-			}
-			templ_7745c5c3_Buffer.WriteString("<div><dt>Passages</dt><dd>")
-			if templ_7745c5c3_Err = render.Text(components.Count(int(d.Total))).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 496, 61); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Buffer.WriteString("</dd></div><div><dt>Size</dt><dd>")
-			if templ_7745c5c3_Err = render.Text(components.Size(d.Bytes)).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 497, 51); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Buffer.WriteString("</dd></div><div><dt>Changed</dt><dd>")
-			templ_7745c5c3_Err = components.Time(d.ChangedAt, d.Now).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Buffer.WriteString("</dd></div></dl>")
-			if len(d.Metadata) > 0 {
-				templ_7745c5c3_Buffer.WriteString("<dl class=\"cells card body\">")
-				for _, m := range d.Metadata {
-					templ_7745c5c3_Buffer.WriteString("<div><dt>")
-					if templ_7745c5c3_Err = render.Text(m[0]).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 508, 20); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ_7745c5c3_Buffer.WriteString("</dt><dd>")
-					if templ_7745c5c3_Err = render.Text(m[1]).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 508, 37); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ_7745c5c3_Buffer.WriteString("</dd></div>")
-				}
-				templ_7745c5c3_Buffer.WriteString("</dl>")
-			}
-			templ_7745c5c3_Buffer.WriteString(" <ol class=\"passages\">")
-			for _, s := range d.Passages {
-				templ_7745c5c3_Buffer.WriteString("<li class=\"card\"><p class=\"title\"><b>")
-				if templ_7745c5c3_Err = render.Text(strconv.Itoa(s.Number)).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 516, 33); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Buffer.WriteString("</b> <span class=\"muted\">")
-				if templ_7745c5c3_Err = render.Text(s.Headings).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 517, 38); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Buffer.WriteString("</span> ")
-				if s.Link != "" {
-					templ_7745c5c3_Buffer.WriteString("<a class=\"link\" href=\"")
-					if templ_7745c5c3_Err = render.URL(templ.SafeURL(s.Link)).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 519, 51); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ_7745c5c3_Buffer.WriteString("\" rel=\"noreferrer\">Page ")
-					if templ_7745c5c3_Err = render.Text(strconv.Itoa(s.Page)).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 519, 98); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ_7745c5c3_Buffer.WriteString("</a>")
-				} else if s.Page > 0 {
-					templ_7745c5c3_Buffer.WriteString("<span class=\"muted\">Page ")
-					if templ_7745c5c3_Err = render.Text(strconv.Itoa(s.Page)).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 521, 54); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ_7745c5c3_Buffer.WriteString("</span>")
-				}
-				templ_7745c5c3_Buffer.WriteString("</p>")
-				if len(s.Cells) > 0 {
-					templ_7745c5c3_Buffer.WriteString("<dl class=\"cells body\">")
-					for _, c := range s.Cells {
-						templ_7745c5c3_Buffer.WriteString("<div><dt>")
-						if templ_7745c5c3_Err = render.Text(c[0]).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 527, 23); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
-						templ_7745c5c3_Buffer.WriteString("</dt><dd>")
-						if templ_7745c5c3_Err = render.Text(c[1]).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 527, 40); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
-						templ_7745c5c3_Buffer.WriteString("</dd></div>")
-					}
-					templ_7745c5c3_Buffer.WriteString("</dl>")
-				} else {
-					templ_7745c5c3_Buffer.WriteString("<p class=\"body passage-text\" dir=\"auto\">")
-					if templ_7745c5c3_Err = render.Text(s.Text).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 531, 54); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ_7745c5c3_Buffer.WriteString("</p>")
-				}
-				templ_7745c5c3_Buffer.WriteString("</li>")
-			}
-			templ_7745c5c3_Buffer.WriteString("</ol>")
-			templ_7745c5c3_Err = components.Pagination(d.Pages).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			return nil
-		})
-		templ_7745c5c3_Err = layout.Layout(p.WithSheet("knowledge.css")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var84), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
 		return nil
 	})
 }
