@@ -40,7 +40,7 @@ func TestRunForm(t *testing.T) {
 		b.Fragment().Get(path+"?until=hello").Is(200).Has("Run to hello", "No webhooks are sent", "in.ticket").Lacks("in.times")
 	})
 	t.Run("says that webhooks are sent", func(t *testing.T) {
-		b.Fragment().Get("/flows/"+h.Flow(webtest.WebhookFlow("https://example.com/hook"))+"/run").Is(200).Has("Runs the draft. 1 webhook will be sent.").Lacks("isn’t affected")
+		b.Fragment().Get("/flows/" + h.Flow(webtest.WebhookFlow("https://example.com/hook")) + "/run").Is(200).Has("Runs the draft. 1 webhook will be sent.").Lacks("isn’t affected")
 	})
 	t.Run("keeps submitted values with their errors", func(t *testing.T) {
 		form := url.Values{"filled": {"1"}, "in.ticket": {""}, "in.times": {"9"}}
