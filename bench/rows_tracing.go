@@ -32,7 +32,7 @@ func (b *benchmark) tracing(on platform) {
 	for round := range b.rounds {
 		for i := range servers {
 			i = (i + round) % len(servers) // so that none always comes first
-			samples[i] = append(samples[i], b.traced(servers[i], calls[i]))
+			samples[i] = append(samples[i], traced(b, servers[i], calls[i]))
 		}
 	}
 	figures := func(m []*sample) string {
@@ -48,7 +48,7 @@ func (b *benchmark) tracing(on platform) {
 }
 
 // traced drives a server for one round.
-func (b *benchmark) traced(s *server, do call) *sample {
+func traced(b *benchmark, s *server, do call) *sample {
 	m, before := &sample{}, processTime(s.cmd.Process.Pid)
 	m.load = must(requireCorrect(drive([]string{s.addr}, tracingCallers, b.seconds/time.Duration(b.rounds), 0, do)))
 	m.own = (processTime(s.cmd.Process.Pid) - before) / time.Duration(max(1, len(m.times)))

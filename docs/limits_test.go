@@ -24,6 +24,7 @@ var limits = map[string]string{
 	"`run_options.metadata`":                            `{{bytes "handlers/api" "maxMetadata"}}`,
 	"URL of a run's webhook":                            `{{number "handlers/api" "maxURL"}} characters`,
 	"Items of a list":                                   "{{found `handlers/api/query.go` `\"limit\", 1, \\d+, (\\d+)`}} per page by default; `limit` can be up to {{found `handlers/api/query.go` `\"limit\", 1, (\\d+)`}}",
+	"Notes of a report":                                 `{{number "flow/cases" "MaxNotes"}} characters`,
 	"Concurrent requests, per server":                   "{{found `handlers/api/server.go` `c.MaxInFlight = (\\d+)`}}; beyond that 503 [`overloaded`](errors.md#overloaded)",
 	"Concurrent requests that wait, stream or transfer files, per server": "{{found `handlers/api/server.go` `c.MaxHeld = (\\d+)`}}",
 

@@ -16,6 +16,7 @@ import (
 
 	"sluice/cmd/sluice/catalog"
 	"sluice/cmd/sluice/memory"
+	"sluice/cmd/sluice/metrics"
 	"sluice/cmd/sluice/upstream"
 	"sluice/db"
 	"sluice/documents"
@@ -72,7 +73,7 @@ type app struct {
 	servers   *upstream.LocalServers // model servers found on this machine
 	code      *javascript.Runner
 	documents *documents.Reader
-	metrics   *metrics
+	metrics   *metrics.Metrics
 	tracer    *telemetry.Tracer // nil without traces
 	peers     *instances        // nil without connections to other instances
 	url       string            // base URL for clients: SLUICE_PUBLIC_URL, or local
@@ -176,7 +177,7 @@ func (a *app) start(ctx context.Context) error {
 			a.failed <- fmt.Errorf("the HTTP server stopped: %w", err)
 		}
 	}()
-	if err := a.metrics.serve(a.cfg.MetricsAddr, a.failed); err != nil {
+	if err := a.metrics.Serve(a.cfg.MetricsAddr, a.failed); err != nil {
 		return err
 	}
 	a.servers.Start()
@@ -244,7 +245,7 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	if !a.idle {
 		a.store.UseQueue(queue) // from now on, writes that start runs insert their jobs
 	}
-	a.metrics = newMetrics(a.store, a.cfg.MetricsLabels == "flow")
+	a.metrics = metrics.New(a.store, a.cfg.MetricsLabels == "flow")
 	links, err := a.fileLinks(ctx)
 	if err != nil {
 		return err
@@ -282,7 +283,7 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 			return library.StartScheduled(ctx, a.library, t, o, claim)
 		},
 		Mail: ofAlarms(mailer), PublicURL: a.url,
-		Log: a.log, Observe: a.metrics.observe, Tracer: a.jobsTracer(),
+		Log: a.log, Observe: a.metrics.Observe, Tracer: a.jobsTracer(),
 	})
 	providers, err := a.cfg.identityProviders(a.models.HTTP, a.store.Now)
 	if err != nil {
@@ -377,7 +378,7 @@ func (a *app) stop() error {
 func (a *app) close() error {
 	_ = a.web.Close() // the last use of keys is not worth an error
 	a.code.Close()
-	a.metrics.close()
+	a.metrics.Close()
 	a.peers.close()
 	a.servers.Stop()
 	a.models.HTTP.Close()

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"os"
 
+	"sluice/cmd/sluice/metrics"
 	"sluice/flow"
 	"sluice/handlers/web"
 	"sluice/jobs"
@@ -51,9 +52,9 @@ func (a *app) startTracer() error {
 func (a *app) observe(kinds *flow.Registry) {
 	var list []func(*web.Served)
 	if a.cfg.MetricsAddr != "" && !a.idle {
-		a.metrics.addParts(a)
-		a.metrics.prefill(kinds)
-		list = append(list, a.metrics.addRequests())
+		a.metrics.AddParts(&metrics.Parts{Store: a.store, Version: version(), Busy: a.runner.Busy, Workers: a.memory.Workers, DroppedSpans: a.tracer.Dropped})
+		a.metrics.Prefill(kinds)
+		list = append(list, a.metrics.AddRequests())
 	}
 	if a.cfg.AccessLog == "on" && !a.idle {
 		list = append(list, func(s *web.Served) { s.Log(a.log) })

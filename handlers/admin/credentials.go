@@ -219,7 +219,7 @@ func (s *Server) credentialObjects(c *api.Call, most int, list ...flow.Credentia
 		k := &list[i]
 		_, secret, sealed := s.Store.OpenCredential(ctx, c.Key.WorkspaceID, k.Name)
 		o := newCredential(k, sealed == nil, uses[k.Name], most)
-		o.Connection = s.connectionOf(k, secret)
+		o.Connection = connectionOf(s, k, secret)
 		all = append(all, o)
 	}
 	return all, err

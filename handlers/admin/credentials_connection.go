@@ -26,7 +26,7 @@ type Connection struct {
 }
 
 // connectionOf describes the connection of a credential, or returns nil for a credential of another provider.
-func (s *Server) connectionOf(k *flow.Credential, secret string) *Connection {
+func connectionOf(s *Server, k *flow.Credential, secret string) *Connection {
 	if k.Provider != flow.ProviderMCP || s.members.Connections.Connector == nil {
 		return nil
 	}

@@ -63,20 +63,27 @@ func (c *Call) QueryPage(prefix string) (beforeID string, limit int, err error) 
 
 // QueryAfter returns the text in the cursor of a list that Page made, and the size of a page.
 func QueryAfter(c *Call) (after string, limit int, err error) {
-	return QueryAfterUpTo(c, maxLimit, usualLimit)
+	q := newQuery(c.Request().URL)
+	limit = q.limit()
+	return q.after(), limit, q.err()
 }
 
 // QueryAfterUpTo is QueryAfter with the largest size of a page and the one without a limit.
 func QueryAfterUpTo(c *Call, most, usual int) (after string, limit int, err error) {
 	q := newQuery(c.Request().URL)
 	limit = q.integer("limit", 1, most, usual)
+	return q.after(), limit, q.err()
+}
+
+// after returns the text in the cursor parameter.
+func (q *query) after() (text string) {
 	if s, has := q.single("cursor"); has {
 		data, err := base64.RawURLEncoding.DecodeString(s)
-		if after = string(data); err != nil || after == "" {
+		if text = string(data); err != nil || text == "" {
 			q.add("/cursor", "invalid", "wanted the next_cursor of an earlier answer")
 		}
 	}
-	return after, limit, q.err()
+	return text
 }
 
 // IdempotencyKey returns the Idempotency-Key of the request, or "".

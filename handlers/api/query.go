@@ -60,11 +60,8 @@ func (q *query) wait() time.Duration {
 	return time.Duration(q.integer("wait", 0, int(maxWait/time.Second), 0)) * time.Second
 }
 
-// Sizes of a page: the largest, and the one without the parameter limit.
-const maxLimit, usualLimit = 100, 20
-
 // limit returns the page size.
-func (q *query) limit() int { return q.integer("limit", 1, maxLimit, usualLimit) }
+func (q *query) limit() int { return q.integer("limit", 1, 100, 20) }
 
 // time returns a point in time, or the zero time. Years before 1970 are rejected: they
 // are mistakes, and microseconds since 1970 are stored.

@@ -56,7 +56,7 @@ func agreementText(a cases.Agreement) string {
 	return fmt.Sprintf("People agree with %d of %s.", a.Agreed, flow.Count(a.Marks, "verdict"))
 }
 
-// markVerdict is POST marks: a person says whether a judge is right.
+// markVerdict is POST marks: a person marks a verdict of a judge as right or wrong.
 func markVerdict(c *call, f *flow.Flow, t *cases.Test, _ *flow.Run) error {
 	m := cases.JudgeMark{Case: c.FormValue("case"), Check: c.FormValue("check"), Right: c.FormValue("right") == "yes"}
 	m.Candidate, _ = strconv.Atoi(c.FormValue("candidate")) // a wrong number names no verdict

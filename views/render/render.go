@@ -44,7 +44,7 @@ type printable interface {
 	~int | ~int64 | ~float64 | ~string | ~bool
 }
 
-// Value is the escaped text of an expression, or why there is none.
+// Value is the escaped text of an expression, or the error why it does not exist.
 type Value struct {
 	text string
 	err  error

@@ -1,4 +1,4 @@
-package main
+package metrics
 
 import (
 	"context"
@@ -18,28 +18,37 @@ import (
 // requestBuckets are seconds.
 var requestBuckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10, 60}
 
-// addParts registers the metrics of the parts of a server.
-func (m *metrics) addParts(a *app) {
+// Parts are what a server's metrics read.
+type Parts struct {
+	Store        *db.Store
+	Version      string       // of the program
+	Busy         func() int   // runs that are worked on
+	Workers      int          // how many can be at once
+	DroppedSpans func() int64 // of traces
+}
+
+// AddParts registers the metrics of the parts of a server.
+func (m *Metrics) AddParts(p *Parts) {
 	gauge := func(name, help string, labels prometheus.Labels, read func() float64) {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, read))
 	}
 	counter := func(name, help string, read func() float64) {
 		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, read))
 	}
-	gauge("sluice_build_info", "Always 1; the labels say which program runs.", prometheus.Labels{"version": version(), "go": runtime.Version()}, func() float64 { return 1 })
+	gauge("sluice_build_info", "Always 1; the labels say which program runs.", prometheus.Labels{"version": p.Version, "go": runtime.Version()}, func() float64 { return 1 })
 	const workers = "Runs that this process can work on at the same time, by state."
-	busy := func() float64 { return float64(min(a.runner.Busy(), a.memory.Workers)) }
+	busy := func() float64 { return float64(min(p.Busy(), p.Workers)) }
 	gauge("sluice_workers", workers, prometheus.Labels{"state": "busy"}, busy)
-	gauge("sluice_workers", workers, prometheus.Labels{"state": "idle"}, func() float64 { return float64(a.memory.Workers) - busy() })
-	gauge("sluice_queue_oldest_seconds", "How long the oldest queued run has waited.", nil, age(a.store.OldestQueued))
-	gauge("sluice_delivery_oldest_seconds", "Age of the oldest webhook delivery that has not ended, those that wait for a retry included.", nil, age(a.store.OldestDelivery))
+	gauge("sluice_workers", workers, prometheus.Labels{"state": "idle"}, func() float64 { return float64(p.Workers) - busy() })
+	gauge("sluice_queue_oldest_seconds", "How long the oldest queued run has waited.", nil, age(p.Store.OldestQueued))
+	gauge("sluice_delivery_oldest_seconds", "Age of the oldest webhook delivery that has not ended, those that wait for a retry included.", nil, age(p.Store.OldestDelivery))
 	counter("sluice_outbound_refused_total", "Requests that were refused because their address is private or reserved.", func() float64 { return float64(outbound.Refused()) })
-	counter("sluice_spans_dropped_total", "Spans of traces that were lost, because the queue was full or the collector did not take them.", func() float64 { return float64(a.tracer.Dropped()) })
-	m.addDatabase(a.store, gauge)
+	counter("sluice_spans_dropped_total", "Spans of traces that were lost, because the queue was full or the collector did not take them.", func() float64 { return float64(p.DroppedSpans()) })
+	m.addDatabase(p.Store, gauge)
 }
 
 // addDatabase registers the metrics of the database.
-func (m *metrics) addDatabase(store *db.Store, gauge func(name, help string, labels prometheus.Labels, read func() float64)) {
+func (m *Metrics) addDatabase(store *db.Store, gauge func(name, help string, labels prometheus.Labels, read func() float64)) {
 	const pool = "Connections of this process to the database, by state."
 	for state, of := range map[string]func(db.PoolState) int64{
 		"used": func(p db.PoolState) int64 { return p.Used }, "idle": func(p db.PoolState) int64 { return p.Idle }, "max": func(p db.PoolState) int64 { return p.Max },
@@ -57,8 +66,8 @@ func (m *metrics) addDatabase(store *db.Store, gauge func(name, help string, lab
 	store.Committed.Store(&observe)
 }
 
-// addRequests registers the metric of requests and returns what observes them.
-func (m *metrics) addRequests() func(*web.Served) {
+// AddRequests registers the metric of requests and returns what observes them.
+func (m *Metrics) AddRequests() func(*web.Served) {
 	requests := prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "sluice_http_request_duration_seconds", Help: "Time until a request was answered; for waits and streams until their end.", Buckets: requestBuckets}, []string{"route", "method", "code"})
 	m.registry.MustRegister(requests)
@@ -74,8 +83,8 @@ func (m *metrics) addRequests() func(*web.Served) {
 	}
 }
 
-// prefill makes the series exist at 0 whose labels are known.
-func (m *metrics) prefill(kinds *flow.Registry) {
+// Prefill makes the series exist at 0 whose labels are known.
+func (m *Metrics) Prefill(kinds *flow.Registry) {
 	for _, state := range []flow.RunState{flow.RunSucceeded, flow.RunFailed, flow.RunCanceled} {
 		if m.flows == nil {
 			m.runs.WithLabelValues(string(state), "")

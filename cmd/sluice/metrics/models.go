@@ -1,4 +1,4 @@
-package main
+package metrics
 
 import (
 	"strings"
@@ -90,7 +90,7 @@ func (m *modelMetrics) at(provider, model string) {
 	}
 }
 
-// observe counts the attempts of an ended step that called a model.
+// Observe counts the attempts of an ended step that called a model.
 func (m *modelMetrics) observe(s *flow.Step) {
 	if !telemetry.CallsModel(s.Kind) {
 		return

@@ -1,4 +1,6 @@
-package main
+// Package metrics has what Prometheus and operators read about a process. It observes the queues, the requests and the database, and
+// knows nothing about how they are put together.
+package metrics
 
 import (
 	"cmp"
@@ -21,9 +23,9 @@ import (
 	"sluice/jobs"
 )
 
-// metrics are the Prometheus metrics of the process. Labels have few values (states
+// Metrics are the Prometheus metrics of the process. Labels have few values (states
 // and error codes), never IDs: each combination costs memory here and in Prometheus.
-type metrics struct {
+type Metrics struct {
 	registry   *prometheus.Registry
 	runs       *prometheus.CounterVec
 	children   *prometheus.CounterVec
@@ -39,18 +41,18 @@ type metrics struct {
 	server     *http.Server
 }
 
-// newMetrics registers the metrics. Open runs are counted by a query at every scrape, so the
+// New registers the metrics. Open runs are counted by a query at every scrape, so the
 // number is correct after a restart and the same at every instance. All other metrics
 // cover this process.
 //
 // byFlow adds the slug of the flow to the metrics of runs. Every series with few labels exists from the start, at 0: an alert on its
 // increase would miss the first event otherwise.
-func newMetrics(store *db.Store, byFlow bool) *metrics {
+func New(store *db.Store, byFlow bool) *Metrics {
 	of := func(labels ...string) []string { return labels }
 	if byFlow {
 		of = func(labels ...string) []string { return append(labels, "flow") }
 	}
-	m := &metrics{
+	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		runs: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_runs_ended_total", Help: "Runs that ended, by state and error code."}, of("state", "code")),
@@ -110,7 +112,7 @@ func newMetrics(store *db.Store, byFlow bool) *metrics {
 }
 
 // replica registers the metrics of the replica for lists, if there is one.
-func (m *metrics) replica(store *db.Store, read func(func(context.Context) (int64, error)) func() float64) {
+func (m *Metrics) replica(store *db.Store, read func(func(context.Context) (int64, error)) func() float64) {
 	if store.Config.ReadDatabaseURL == "" {
 		return
 	}
@@ -129,9 +131,9 @@ func (m *metrics) replica(store *db.Store, read func(func(context.Context) (int6
 		})))
 }
 
-// observe counts an event of package jobs. It is called for every run and must be fast, so
+// Observe counts an event of package jobs. It is called for every run and must be fast, so
 // it only increments counters in memory.
-func (m *metrics) observe(o jobs.Observation) {
+func (m *Metrics) Observe(o jobs.Observation) {
 	switch {
 	case o.Rejected != "":
 		m.refused.WithLabelValues(string(o.Rejected)).Inc()
@@ -160,7 +162,7 @@ func (m *metrics) observe(o jobs.Observation) {
 }
 
 // observeStep counts an ended step and, in an agent, a turn or call. Questions to people are neither.
-func (m *metrics) observeStep(s *flow.Step) {
+func (m *Metrics) observeStep(s *flow.Step) {
 	code := flow.Code("")
 	if s.Error != nil && s.State == flow.StepFailed {
 		code = s.Error.Code
@@ -181,10 +183,10 @@ func (m *metrics) observeStep(s *flow.Step) {
 	}
 }
 
-// serve serves /metrics and Go's profiles on a separate listener, which only
+// Serve serves /metrics and Go's profiles on a separate listener, which only
 // operators should reach: it has no authentication, and profiles reveal internals. An
 // empty address disables it.
-func (m *metrics) serve(addr string, failed chan<- error) error {
+func (m *Metrics) Serve(addr string, failed chan<- error) error {
 	if addr == "" {
 		return nil
 	}
@@ -205,8 +207,8 @@ func (m *metrics) serve(addr string, failed chan<- error) error {
 	return nil
 }
 
-// close stops serving metrics, if it was started.
-func (m *metrics) close() {
+// Close stops serving metrics, if it was started.
+func (m *Metrics) Close() {
 	if m.server != nil {
 		_ = m.server.Close() // nothing is lost with it
 	}
