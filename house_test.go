@@ -22,7 +22,7 @@ var allowed = map[string][]string{
 	"sluice/cmd/sluice/client":           {"sluice/flow"},
 	"sluice/cmd/sluice/command":          {},
 	"sluice/cmd/sluice/memory":           {"sluice/flow/inflight"},
-	"sluice/cmd/sluice/metrics":          {"sluice/db", "sluice/db/core", "sluice/flow", "sluice/handlers/web", "sluice/jobs", "sluice/outbound"},
+	"sluice/cmd/sluice/metrics":          {"sluice/db", "sluice/db/core", "sluice/flow", "sluice/handlers/web", "sluice/jobs", "sluice/outbound", "sluice/telemetry"},
 	"sluice/cmd/sluice/remote":           {"sluice/cmd/sluice/client", "sluice/flow", "sluice/flow/cases", "sluice/flow/document", "sluice/flow/document/aiflow", "sluice/flow/library", "sluice/nodes", "sluice/nodes/expression"},
 	"sluice/cmd/sluice/upstream":         {"sluice/flow", "sluice/mcpclient", "sluice/outbound", "sluice/providers", "sluice/providers/hosted"},
 	"sluice/db":                          {"sluice/flow/alarms", "sluice/db/auditkeys", "sluice/db/bases", "sluice/db/blobs", "sluice/db/cases", "sluice/db/children", "sluice/db/core", "sluice/db/dbconn", "sluice/db/gen", "sluice/db/lists", "sluice/db/masterkey", "sluice/db/slugs", "sluice/db/webhooks", "sluice/flow", "sluice/flow/busy", "sluice/flow/companion", "sluice/flow/document", "sluice/flow/fairness", "sluice/flow/forms", "sluice/flow/histogram", "sluice/flow/hooks", "sluice/flow/media", "sluice/flow/triggers"},
