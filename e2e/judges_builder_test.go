@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"sluice/e2e/chrome"
@@ -22,20 +24,49 @@ var builderStates = []struct{ name, do, there string }{
 	{"the outline", `document.getElementById("outline-toggle").click()`, `#outline [data-line="team"]`},
 }
 
+// onPhones opens the canvas and, for what is in it, the pane.
+const onPhones = `document.querySelector("[data-command=show-canvas]").click(); document.querySelector(".builder").toggleAttribute("data-sheet", %t); `
+
 // lookAtBuilder checks the states of the builder with axe, in both themes.
-func (s *seeded) lookAtBuilder(t *testing.T, tab *chrome.Tab, axe string) {
+func (s *seeded) lookAtBuilder(t *testing.T, tab *chrome.Tab, axe string, phone bool) {
 	t.Helper()
-	for _, state := range builderStates {
-		tab.Go(s.base() + "/flows/" + s.flow + "?run=" + s.run)
-		tab.There("flow-canvas[ready]")
-		tab.Until(`document.getElementById("shortcuts") !== null`) // loaded when the browser is idle
-		tab.Eval(state.do + "; undefined")
-		tab.There(state.there)
+	look := func(name string) {
 		for _, theme := range []string{"light", "dark"} {
 			tab.Theme(theme)
 			for _, f := range violations(tab, axe) {
-				t.Errorf("%s in the %s theme: %s", state.name, theme, f)
+				t.Errorf("%s in the %s theme, on a phone %t: %s", name, theme, phone, f)
 			}
 		}
+		if chrome.Value[bool](tab, "document.documentElement.scrollWidth > innerWidth") {
+			t.Errorf("%s is wider than the window, on a phone %t", name, phone)
+		}
 	}
+	open := func(path, do, there string) {
+		tab.Go(s.base() + path)
+		tab.There("flow-canvas")
+		tab.Until(`document.querySelector("flow-canvas[ready]") && document.getElementById("shortcuts")`) // loaded when the browser is idle
+		if phone {
+			do = fmt.Sprintf(onPhones, strings.Contains(there, "#inspector") || strings.HasPrefix(there, "#api") || strings.HasPrefix(there, "#flow-r")) + do
+		}
+		tab.Eval(do + "; undefined")
+		tab.There(there)
+	}
+	for _, state := range builderStates {
+		if phone && strings.HasPrefix(state.there, "#outline") {
+			continue // what phones show first; pages of TestAccessible
+		}
+		open("/flows/"+s.flow+"?run="+s.run, state.do, state.there)
+		look(state.name)
+	}
+	if s.asks == "" {
+		s.asks = s.publish(documentOf("Ask a model", []object{input("q"), node("ask", "chat", object{"model": "openai/gpt-5-nano", "prompt": "Answer {{q}}"}), output("answer")}, "q.value > ask.q", "ask.text > out_answer.value"))
+	}
+	open("/flows/"+s.asks, `canvas.selection.set(["ask"])`, "#inspector #set-model")
+	tab.Click("#set-model")
+	tab.There(`.ins-options[aria-label="Models"] [role=option]`)
+	look("the models")
+	open("/flows/"+s.asks, `canvas.commit("Rename", [{ op: "set", node: "ask", field: "prompt", value: "Say {{q}}" }])`, "#flow-state .plain")
+	tab.Click("#publish-button .btn")
+	tab.There("#publish-dialog[open] form")
+	look("the publish dialog")
 }

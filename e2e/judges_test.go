@@ -35,9 +35,13 @@ func TestAccessible(t *testing.T) {
 	s := newDashboard(t).seed()
 	tab := s.browser.Open(t, s.base()+"/sign-in")
 	tab.Allow("404")
+	seen := map[string]bool{}
 	look := func(p place) {
 		tab.Go(s.base() + p.path)
 		tab.Until("document.readyState === 'complete'")
+		for _, text := range chrome.Value[[]string](tab, misworded) {
+			t.Errorf("%s says %q", p.path, text)
+		}
 		for _, theme := range []string{"light", "dark"} {
 			tab.Theme(theme)
 			tab.Shot(p.name + "-" + theme)
@@ -45,6 +49,7 @@ func TestAccessible(t *testing.T) {
 				t.Errorf("%s in the %s theme: %s", p.path, theme, f)
 			}
 		}
+		lookAtOpened(t, tab, "a wide screen", p.path, string(axe), seen)
 	}
 	for _, p := range s.open() {
 		look(p)
@@ -53,8 +58,10 @@ func TestAccessible(t *testing.T) {
 	for _, p := range s.private() {
 		look(p)
 	}
-	s.lookAtBuilder(t, tab, string(axe))
+	s.lookAtBuilder(t, tab, string(axe), false)
 	tab.Phone()
+	s.lookAtBuilder(t, tab, string(axe), true)
+	clear(seen)
 	for _, p := range append(s.private(), s.open()[2:]...) {
 		tab.Theme("light")
 		tab.Go(s.base() + p.path)
@@ -69,6 +76,7 @@ func TestAccessible(t *testing.T) {
 				t.Errorf("%s on a phone in the %s theme: %s", p.path, theme, f)
 			}
 		}
+		lookAtOpened(t, tab, "a phone", p.path, string(axe), seen)
 		if strings.HasPrefix(p.path, "/docs") {
 			continue
 		}
@@ -87,6 +95,36 @@ func TestAccessible(t *testing.T) {
 		}
 	}
 }
+
+// openers lists the menus, dialogs and popovers of a page that its buttons open.
+const openers = `[...document.querySelectorAll("details.menu:not([open]), dialog.dialog[id]:not([open]):has(*), [popover][id]")].filter((e) => e.matches("details") ? e.checkVisibility() : document.querySelector("[commandfor=" + e.id + "], [popovertarget=" + e.id + "]")?.checkVisibility())`
+
+// lookAtOpened checks each menu, dialog and popover of a page that was not seen before with axe, in both themes, and that it fits into the window.
+func lookAtOpened(t *testing.T, tab *chrome.Tab, where, path, axe string, seen map[string]bool) {
+	t.Helper()
+	keys := chrome.Value[[]string](tab, `(window.opened = `+openers+`).map((e) => [e.localName, e.id.replace(/[0-9a-z]{20,}/, ""), e.textContent.replace(/\s+/g, " ").trim().slice(0, 60)].join(" "))`)
+	for i, key := range keys {
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		tab.Eval(fmt.Sprintf(`(() => { const e = window.opened[%d]; if (e.showModal) e.showModal(); else if (e.popover) e.showPopover(); else e.open = true; })()`, i))
+		for _, theme := range []string{"light", "dark"} {
+			tab.Theme(theme)
+			for _, f := range violations(tab, axe) {
+				t.Errorf("%s of %s on %s in the %s theme: %s", key, path, where, theme, f)
+			}
+		}
+		if over := chrome.Value[float64](tab, fmt.Sprintf(`(() => { const e = window.opened[%d], r = (e.querySelector(":scope > .sheet") ?? e).getBoundingClientRect(); return Math.max(-r.left, r.right - innerWidth); })()`, i)); over > 0 {
+			t.Errorf("%s of %s on %s is %v pixels outside of the window", key, path, where, over)
+		}
+		tab.Eval(fmt.Sprintf(`(() => { const e = window.opened[%d]; if (e.showModal) e.close(); else if (e.popover) e.hidePopover(); else e.open = false; })()`, i))
+	}
+}
+
+// misworded returns texts of a page with a plural after 1, and dates that begin with the day.
+const misworded = `(document.body.innerText + " " + [...document.querySelectorAll("[title], [aria-label]")].map((e) => e.title + " " + e.ariaLabel).join(" ")).match(
+	/\b\d{1,2} (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\b|(?<![\d.,])\b1 (runs|nodes|steps|items|flows|keys|changes|documents|passages|webhooks|versions|cases|tokens|attempts|models|files|hours|days|calls|turns|rows|events|tools|inputs|outputs|problems|deliveries|messages)\b/g) ?? []`
 
 // violations returns the violations of any severity that axe finds, with their places.
 func violations(tab *chrome.Tab, axe string) []string {

@@ -33,6 +33,7 @@ type seeded struct {
 	kb               string // path of a knowledge base; see knowledge
 	document         string // path of a document of it, with a long name
 	searched         string // path of the run of a search
+	asks             string // ID of a flow with a model
 	tested, report   string // paths of a flow with a gate and of the report of a test; see tests
 }
 
@@ -147,7 +148,7 @@ func (s *seeded) private() []place {
 		{"builder", "/flows/" + s.flow}, {"builder-run", "/flows/" + s.flow + "?run=" + s.run}, {"publish", "/flows/" + s.broken + "/publish"}, {"flow-settings", "/flows/" + s.flow + "/settings"}, {"flow-runs", "/runs?flow=" + s.flow},
 		{"api", "/flows/" + s.flow + "/api"}, {"api-stream", "/flows/" + s.broken + "/api?lang=typescript&manner=stream"},
 		{"form-settings", "/flows/" + s.flow + "/form"}, {"versions", "/flows/" + s.flow + "/versions"}, {"compare", "/flows/" + s.flow + "/compare?from=1&to=draft"},
-		{"runs", "/runs"}, {"run", "/runs/" + s.run}, {"run-failed", "/runs/" + s.failed}, {"usage", "/usage"},
+		{"runs", "/runs"}, {"runs-custom", "/runs?time=custom"}, {"usage-custom", "/usage?range=custom"}, {"run", "/runs/" + s.run}, {"run-failed", "/runs/" + s.failed}, {"usage", "/usage"},
 		{"run-input", "/runs/" + s.run + "?step=team&tab=input"}, {"run-log", "/runs/" + s.run + "?step=team&tab=log"}, {"run-attempts", "/runs/" + s.failed + "?step=ask&tab=attempts"}, {"approvals", "/approvals"},
 		{"triggers", "/triggers"}, {"flow-triggers", "/flows/" + s.flow + "/triggers"}, {"schedule-new", "/flows/" + s.flow + "/triggers/schedule"}, {"hook-new", "/flows/" + s.flow + "/triggers/webhook"}, {"flow-limits", "/flows/" + s.flow + "/limits"},
 		{"batches", "/flows/" + s.flow + "/batches"}, {"batch", s.batch()},
