@@ -78,7 +78,7 @@ func FlowState(s PublishState) templ.Component {
 			if s.Live == 0 {
 				templ_7745c5c3_Buffer.WriteString("<p><b>Not published yet</b></p><p class=\"help\">Publish the draft to call it with an API key, share it as a form, or use it in other flows.</p>")
 			} else {
-				templ_7745c5c3_Buffer.WriteString("<p><b>Not live yet</b></p>")
+				templ_7745c5c3_Buffer.WriteString("<h2>Not live yet</h2>")
 				if s.Draft != nil {
 					templ_7745c5c3_Err = ChangeList(s.Draft.first(shownChanges)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
