@@ -224,7 +224,7 @@ func TestHook_maps_filters_and_names_wrong_inputs(t *testing.T) {
 	e.send("d2", `{"action":"opened","issue":{"title":"x"}}`).is(t, 422, `{"code":"expression_failed"}`)
 	e.event(triggers.Rejected, flow.CodeExpressionFailed, "The input number")
 	e.send("d2", `{"action":"opened","issue":{"title":"x","number":"y"}}`).is(t, 422, `{"code":"input_invalid"}`)
-	if ev := e.event(triggers.Rejected, flow.CodeInputInvalid, "number"); ev.Key != "d2" || ev.Repeats != 1 {
+	if ev := e.event(triggers.Rejected, flow.CodeInputInvalid, "number"); ev.Key != "d2" || ev.Repeats != 1 || strings.Count(ev.Detail, "number, got") != 1 {
 		t.Errorf("event %+v", ev)
 	}
 	e.send("d2", `{"action":"opened","issue":{"title":"x","number":3}}`).is(t, 200, "run_id") // a rejected event may come again

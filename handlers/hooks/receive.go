@@ -372,6 +372,9 @@ func (c *call) failed(err error) error {
 	}
 	detail := e.Message
 	for _, p := range e.Fields {
+		if strings.Contains(detail, p.Detail) { // the message of a single problem has it
+			continue
+		}
 		detail += " " + strings.TrimPrefix(p.Pointer, "/") + " " + p.Detail + "."
 	}
 	c.record(triggers.Rejected, e.Code, strings.TrimSpace(detail))
