@@ -92,7 +92,7 @@ func TestDashboard_has_valid_queries(t *testing.T) {
 func TestMonitoring_names_metrics_that_exist(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}
-	files, err := filepath.Glob("../cmd/sluice/metrics*.go")
+	files, err := filepath.Glob("../cmd/sluice/metrics/*.go")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%v, %v", files, err)
 	}

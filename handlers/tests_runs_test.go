@@ -100,7 +100,7 @@ func TestCases_from_a_run_replay_to_passed(t *testing.T) {
 		}
 		items, _ := json.Marshal(numbers)
 		id := c.run(fmt.Sprintf(`{"word":"a","token":"the-secret-of-the-caller","file":{"file":%q},"list":%s}`, file.ID, items))
-		for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 			open, err := h.Store.ListApprovals(t.Context(), flow.DefaultWorkspace, id)
 			if err != nil || time.Now().After(deadline) {
 				t.Fatal("no question is asked", err)
@@ -281,7 +281,7 @@ func TestTests_send_what_they_allow_once(t *testing.T) {
 	}
 	posted := func(n int64, what string) {
 		t.Helper()
-		for deadline := time.Now().Add(time.Minute); world.posts.Load() < n; time.Sleep(20 * time.Millisecond) {
+		for deadline := time.Now().Add(5 * time.Minute); world.posts.Load() < n; time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatalf("%s was not sent", what)
 			}
@@ -315,7 +315,7 @@ func TestTests_send_what_they_allow_once(t *testing.T) {
 		return runs[0].RunID
 	}
 	id := asking()
-	for deadline := time.Now().Add(time.Minute); id == "" && time.Now().Before(deadline); id = asking() {
+	for deadline := time.Now().Add(5 * time.Minute); id == "" && time.Now().Before(deadline); id = asking() {
 		time.Sleep(20 * time.Millisecond)
 	}
 	if id == "" || world.posts.Load() != 1 {

@@ -29,7 +29,7 @@ func (c *testClient) dueNow(name string) (event struct {
 	if err := c.h.Store.DecideTrigger(c.h.T.Context(), tr, times, nil); err != nil {
 		c.h.T.Fatal(err)
 	}
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
 		now, err := c.h.Store.FindTrigger(c.h.T.Context(), flow.DefaultWorkspace, flow.FlowID(c.flow), name)
 		if err != nil {
 			c.h.T.Fatal(err)
@@ -101,7 +101,7 @@ func TestSchedules_start_tests(t *testing.T) {
 		if err := json.Unmarshal([]byte(c.must(202, "POST", "/run", `{"word":"maybe"}`)), &run); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.Runner.AwaitRun(t.Context(), flow.DefaultWorkspace, flow.FlowID(c.flow), run.ID, time.Minute); err != nil {
+		if _, err := h.Runner.AwaitRun(t.Context(), flow.DefaultWorkspace, flow.FlowID(c.flow), run.ID, 5*time.Minute); err != nil {
 			t.Fatal(err)
 		}
 		e = c.dueNow("canary")

@@ -106,7 +106,7 @@ func (c *testClient) test(body string) (r testReport) {
 // ended waits for the end of a test.
 func (c *testClient) ended(r testReport) testReport {
 	c.h.T.Helper()
-	for deadline := time.Now().Add(time.Minute); ; {
+	for deadline := time.Now().Add(5 * time.Minute); ; {
 		if err := json.Unmarshal([]byte(c.must(200, "GET", "/tests/"+r.ID+"?case=one", "")), &r); err != nil {
 			c.h.T.Fatal(err)
 		}
@@ -212,7 +212,7 @@ func TestTests_send_nothing_but_what_they_allow(t *testing.T) {
 			open, err := h.Store.ListApprovals(t.Context(), flow.DefaultWorkspace, runs[0].RunID)
 			return err == nil && len(open) == 1
 		}
-		for deadline := time.Now().Add(time.Minute); !asked(); time.Sleep(20 * time.Millisecond) {
+		for deadline := time.Now().Add(5 * time.Minute); !asked(); time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatal("nobody is asked")
 			}
@@ -339,7 +339,7 @@ func TestGate_refuses_to_publish_what_does_not_pass(t *testing.T) {
 			t.Helper()
 			_, id, _ := strings.Cut(raw, "/tests/test_")
 			id = "test_" + id[:26]
-			for deadline := time.Now().Add(time.Minute); !strings.Contains(c.must(200, "GET", "/tests/"+id, ""), `"status":"succeeded"`); time.Sleep(20 * time.Millisecond) {
+			for deadline := time.Now().Add(5 * time.Minute); !strings.Contains(c.must(200, "GET", "/tests/"+id, ""), `"status":"succeeded"`); time.Sleep(20 * time.Millisecond) {
 				if time.Now().After(deadline) {
 					t.Fatal("the test does not end")
 				}

@@ -206,7 +206,7 @@ func TestCheck(t *testing.T) {
 		"function f() {}\nexport {\n f as default\n}":   nil,
 		"export default function (a) {\n return 1 +\n}": {"SyntaxError: unexpected token in expression: '}'.", 3},
 		"function f() {}":                               {"The code exports no function. Begin it with export default function (inputs) {", 0},
-		strings.Repeat("[", 100_000):                    {"SyntaxError: stack overflow.", 1},
+		strings.Repeat("[", 30_000):                     {"SyntaxError: stack overflow.", 1},
 		strings.Repeat(" ", MaxSource+1):                {"The code has 256 KiB; the limit is 256 KiB.", 0},
 		"while (1) {}; export default () => 1":          nil,
 	} {

@@ -815,7 +815,7 @@ func (q *Queries) ListCasesOfRun(ctx context.Context, arg ListCasesOfRunParams) 
 }
 
 const listJudgeMarks = `-- name: ListJudgeMarks :many
-SELECT candidate, n, check_label, agrees FROM judge_marks WHERE test_id = $1 AND case_id = $2 AND workspace_id = $3 ORDER BY candidate, n, check_label
+SELECT candidate, n, check_label, agrees FROM judge_marks WHERE test_id = $1 AND case_id = $2 AND workspace_id = $3
 `
 
 type ListJudgeMarksParams struct {

@@ -115,7 +115,7 @@ ORDER BY id DESC LIMIT @max_rows;
 UPDATE tests SET notes = @notes, notes_by = @notes_by WHERE id = @id AND workspace_id = @workspace_id;
 
 -- name: ListJudgeMarks :many
-SELECT candidate, n, check_label, agrees FROM judge_marks WHERE test_id = @test_id AND case_id = @case_id AND workspace_id = @workspace_id ORDER BY candidate, n, check_label;
+SELECT candidate, n, check_label, agrees FROM judge_marks WHERE test_id = @test_id AND case_id = @case_id AND workspace_id = @workspace_id;
 
 -- name: SaveJudgeMark :exec
 INSERT INTO judge_marks (test_id, candidate, case_id, n, check_label, workspace_id, flow_id, judge, agrees, made_by, created_at)
