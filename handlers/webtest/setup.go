@@ -236,7 +236,7 @@ func (h *Env) Anonymous() *Browser {
 		h.T.Fatal(err)
 	}
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Browser{T: h.T, Base: h.Http.URL, Client: &http.Client{Jar: jar, CheckRedirect: stay, Timeout: 30 * time.Second}}
+	return &Browser{T: h.T, Base: h.Http.URL, Client: &http.Client{Jar: jar, CheckRedirect: stay, Timeout: 5 * time.Minute}}
 }
 
 // Browser sends requests with the headers of a browser and keeps cookies.
