@@ -116,6 +116,7 @@ func (k *contract) companions() {
 	k.ask("all", "POST", "/v1/credentials/plain/tools/check", nil)
 	k.ask("all", "DELETE", "/v1/credentials/desk/connection", nil)
 	k.ask("all", "DELETE", "/v1/credentials/plain/connection", nil)
+	k.ask("all", "DELETE", "/v1/credentials/desk/connection", nil, "Accept: image/png")
 }
 
 // toolServer starts an MCP server with one tool and adds a credential for it.
