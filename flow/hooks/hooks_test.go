@@ -70,6 +70,7 @@ func TestDecode_bodies(t *testing.T) {
 		"json_cut_letter":   {"application/json", "{\"a\":\"größer, schöner, gr\xc3\"}", `{"a":"größer, schöner, gr` + "\uFFFD" + `"}`},
 		"json_utf16":        {"application/json; charset=utf-16", "\xff\xfe{\x00\"\x00a\x00\"\x00:\x001\x00}\x00", `{"a":1}`},
 		"json_wrong_label":  {"application/json; charset=windows-1252", `{"a":1}`, `{"a":1}`},
+		"utf8_escapes":      {"text/plain; charset=UTF-8", "~{VPND~} \x1b$B", `"~{VPND~} \u001b$B"`},
 		"text_json":         {"text/json", `{"a":1}`, `{"a":1}`},
 		"text_mark":         {"text/plain", "\xef\xbb\xbfhello", `"hello"`},
 		"csv_latin1":        {"text/csv", "name;Stra\xdfe\r\nM\xfcller;K\xf6nigstra\xdfe 5\r\n", `"name;Straße\r\nMüller;Königstraße 5\r\n"`},

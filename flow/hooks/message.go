@@ -100,7 +100,7 @@ func isUTF8(body []byte) bool { return utf8.Valid(body) && !bytes.ContainsRune(b
 
 // toUTF8 converts a text. label is the charset that the sender states, or "". What is invalid becomes U+FFFD.
 func toUTF8(text []byte, label string) string {
-	if label == "" && isUTF8(text) {
+	if (label == "" || strings.EqualFold(label, "utf-8")) && isUTF8(text) { // nothing to guess
 		return strings.TrimPrefix(string(text), "\uFEFF")
 	}
 	return clean(charset.Read(text, typeWith(label), false, "").Text)
