@@ -78,7 +78,7 @@ var allowed = map[string][]string{
 	"sluice/flow/flowtest":               {"sluice/flow", "sluice/flow/cputime"},
 	"sluice/flow/forms":                  {"sluice/flow"},
 	"sluice/flow/histogram":              {},
-	"sluice/flow/hooks":                  {"sluice/documents/charset", "sluice/flow", "sluice/flow/contract", "sluice/flow/signature", "sluice/flow/sorting"},
+	"sluice/flow/hooks":                  {"sluice/documents/charset", "sluice/flow", "sluice/flow/contract", "sluice/flow/media", "sluice/flow/signature", "sluice/flow/sorting"},
 	"sluice/flow/inflight":               {},
 	"sluice/flow/items":                  {"sluice/flow"},
 	"sluice/flow/knowledge":              {"sluice/flow", "sluice/flow/companion"},

@@ -16,6 +16,7 @@ import (
 
 	"sluice/documents"
 	"sluice/flow"
+	"sluice/flow/media"
 	"sluice/flow/value"
 	"sluice/flow/wording"
 	"sluice/outbound"
@@ -103,7 +104,7 @@ func (c *httpCall) readBody(as, text string, answer *outbound.Response) (any, er
 		return nil, nil
 	}
 	mediaType, params, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
-	isJSON := isJSONType(mediaType)
+	isJSON := media.IsJSON(mediaType)
 	if as == "json" || as == "auto" && isJSON {
 		v, err := value.DecodeReceived([]byte(text))
 		if err == nil {
@@ -135,7 +136,7 @@ func bodyText(body []byte, header http.Header, known string) (d decodedBody) {
 	}
 	contentType := header.Get("Content-Type")
 	mediaType, params, _ := mime.ParseMediaType(contentType)
-	if known == "" && isJSONType(mediaType) && params["charset"] == "" && !isUTF16(body) {
+	if known == "" && media.IsJSON(mediaType) && params["charset"] == "" && !isUTF16(body) {
 		known = "utf-8"
 	}
 	d.text, d.encoding, d.warnings = documents.DecodeText(body, contentType, "text/html", known)
@@ -159,12 +160,6 @@ func isBinary(body []byte) bool {
 		rest = rest[size:]
 	}
 	return bytes.IndexByte(body, 0) >= 0 || invalid*10 > len(body)
-}
-
-// isJSONType reports whether a media type is JSON, including types such as
-// application/problem+json (RFC 6839).
-func isJSONType(mediaType string) bool {
-	return mediaType == typeJSON || mediaType == "text/json" || strings.HasSuffix(mediaType, "+json")
 }
 
 // refused returns the error for an unexpected status. Secrets are removed

@@ -17,6 +17,7 @@ import (
 	"sluice/documents/charset"
 	"sluice/flow"
 	"sluice/flow/contract"
+	"sluice/flow/media"
 	"sluice/flow/sorting"
 )
 
@@ -46,7 +47,7 @@ func Decode(contentType string, body []byte, save SaveFile) (any, error) {
 			return decodeParts(body, params, save)
 		}
 		return decodeForm(string(body), params["charset"])
-	case isJSON(kind) || kind == "" && flow.LooksLikeJSON(string(body[:min(len(body), 100)])):
+	case media.IsJSON(kind) || kind == "" && flow.LooksLikeJSON(string(body[:min(len(body), 100)])):
 		v, err := flow.DecodeReceived([]byte(toUTF8(body, params["charset"])))
 		if p, ok := errors.AsType[*flow.ProblemError](err); ok {
 			return nil, flow.Errorf(flow.CodeInputInvalid, "The body is not valid JSON: %s.", p.Detail)
@@ -59,10 +60,6 @@ func Decode(contentType string, body []byte, save SaveFile) (any, error) {
 	return nil, nil
 }
 
-func isJSON(kind string) bool {
-	return kind == "application/json" || kind == "text/json" || strings.HasSuffix(kind, "+json")
-}
-
 func isForm(kind string) bool {
 	return kind == "application/x-www-form-urlencoded" || kind == "multipart/form-data"
 }
@@ -70,7 +67,7 @@ func isForm(kind string) bool {
 // Text returns a body in UTF-8. ok reports whether it is a text: its type says so, or all of it is UTF-8.
 func Text(contentType string, body []byte) (text string, ok bool) {
 	kind, params, _ := mime.ParseMediaType(contentType)
-	if params["charset"] == "" && !isJSON(kind) && !strings.HasPrefix(kind, "text/") && !strings.HasSuffix(kind, "xml") && !isUTF8(body) {
+	if params["charset"] == "" && !media.IsJSON(kind) && !strings.HasPrefix(kind, "text/") && !strings.HasSuffix(kind, "xml") && !isUTF8(body) {
 		return "", false
 	}
 	return toUTF8(body, params["charset"]), true

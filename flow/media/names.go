@@ -76,3 +76,8 @@ func dropInvisible(r rune) rune {
 	}
 	return r
 }
+
+// IsJSON reports whether a media type is JSON, including types such as application/problem+json (RFC 6839).
+func IsJSON(mediaType string) bool {
+	return mediaType == "application/json" || mediaType == "text/json" || strings.HasSuffix(mediaType, "+json")
+}

@@ -51,7 +51,7 @@ func (c *call) judgeVerdicts(t *cases.Test, file *cases.File, k *cases.Case, v *
 // agreementText says how often people agree with a judge.
 func agreementText(a cases.Agreement) string {
 	if a.Marks == 0 {
-		return "Nobody marked a verdict of this judge yet."
+		return "No verdict of this judge is marked yet."
 	}
 	return fmt.Sprintf("People agree with %d of %s.", a.Agreed, flow.Count(a.Marks, "verdict"))
 }

@@ -132,7 +132,7 @@ type OpenCase struct {
 type JudgeVerdict struct {
 	Check, State, Reason string
 	Repeat               int
-	Marked               string // "right", "wrong", or "" by nobody
+	Marked               string // "right", "wrong", or "" without a mark
 	Agreement            string // how often people agree with the judge
 	Warning              string
 }

@@ -18,7 +18,7 @@ func write(t *testing.T, c templ.Component) (string, error) {
 	return out.String(), err
 }
 
-func TestTemplate(t *testing.T) {
+func TestTemplate_escapes_values_and_returns_the_first_error(t *testing.T) {
 	t.Parallel()
 	hello := render.Template(func(ctx render.Context, b *render.Buffer) error {
 		b.WriteString("<p title=\"")
