@@ -64,7 +64,6 @@ func TestTouch_draws_on_a_phone(t *testing.T) {
 		{"id": "check", "kind": "condition", "position": {"x": 600, "y": 300}, "config": {"expression": "value.label == \"negative\""}}
 	], "edges": [{"from": "word.value", "to": "mood.text"}, {"from": "mood.label", "to": "answer.value"}]}`)
 	p := newPhone(t, h, id)
-	const edges = `canvas.draft.edges.map((e) => e.from + ">" + e.to).sort().join(" ")`
 
 	// An edge is selected, takes a node, and the nodes behind it make room.
 	p.look(`["mood", "answer"]`)
