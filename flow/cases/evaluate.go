@@ -11,6 +11,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/pattern"
 	"sluice/flow/sorting"
+	"sluice/flow/value"
 )
 
 // State is how a case ended.
@@ -63,6 +64,7 @@ type Outcome struct {
 // Verdict is what one run of a case says about a candidate.
 type Verdict struct {
 	Candidate int          `json:"candidate"` // index
+	Item      int          `json:"-"`         // index of its run among those of the candidate
 	Case      string       `json:"case"`      // ID
 	Repeat    int          `json:"repeat"`    // from 0
 	State     State        `json:"state"`
@@ -476,13 +478,7 @@ func difference(want, got any, within float64, ignore []string, at string) strin
 		}
 		return ""
 	}
-	if within > 0 && flow.TypeOf(want) == "number" && flow.TypeOf(got) == "number" {
-		a, _ := flow.Float(want)
-		b, _ := flow.Float(got)
-		if math.Abs(a-b) <= within {
-			return ""
-		}
-	} else if flow.EqualValues(want, got) {
+	if flow.EqualValues(want, got) || within > 0 && value.Near(want, got, within) {
 		return ""
 	}
 	return where + fmt.Sprintf("wanted %s, got %s", describe(want), describe(got))

@@ -2,8 +2,10 @@ package value
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -159,4 +161,37 @@ func Equal(a, b any) bool {
 		return order == 0
 	}
 	return string(Canonical(a)) == string(Canonical(b))
+}
+
+// maxExact bounds the digits and the exponents of numbers whose difference Near computes exactly.
+const maxExact = 1000
+
+// Near reports whether two numbers differ by at most so much. It computes with their digits: 0.3 and 0.4 differ by exactly 0.1, as no float64 can
+// say. It is false unless both are numbers, and for different ones that are too large to compute with.
+func Near(a, b any, by float64) bool {
+	if order, numbers := CompareNumbers(a, b); !numbers || order == 0 {
+		return numbers
+	}
+	x, y, most := rational(a), rational(b), rational(by)
+	if x == nil || y == nil || most == nil {
+		return false
+	}
+	return x.Sub(x, y).Abs(x).Cmp(most) <= 0
+}
+
+// rational returns a number; nil for one that is too large. Digits beyond the first ones do not count.
+func rational(v any) *big.Rat {
+	s, _ := NumberText(v)
+	d := parseDecimal(s)
+	switch {
+	case d.digits == "" || d.point < -maxExact:
+		return new(big.Rat)
+	case d.point > maxExact:
+		return nil
+	}
+	r, _ := new(big.Rat).SetString(fmt.Sprintf("0.%se%d", d.digits[:min(len(d.digits), maxExact)], d.point)) // it is a number
+	if d.negative {
+		r.Neg(r)
+	}
+	return r
 }
