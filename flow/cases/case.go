@@ -12,6 +12,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/companion"
 	"sluice/flow/sorting"
+	"sluice/flow/value"
 )
 
 // FileSchema is the schema of files with the cases of a flow.
@@ -89,7 +90,7 @@ func ValidID(id string) bool { return validID.MatchString(id) }
 
 // list describes the part of the file with the cases.
 var list = companion.List[Case]{
-	Schema: FileSchema, Noun: "case", Most: MaxCases,
+	Schema: FileSchema, Noun: "case", Key: "id", Most: MaxCases,
 	Name: func(c *Case) string { return c.ID }, Object: (*Case).Object,
 }
 
@@ -281,23 +282,44 @@ func (f *File) Encode() []byte { return flow.EncodeJSON(f.Object()) }
 
 // Decode reads a stored file.
 func Decode(data []byte) (*File, error) {
-	v, err := flow.DecodeJSON(data)
+	v, err := value.DecodeStored(string(data))
 	if err != nil {
 		return nil, fmt.Errorf("read stored cases: %w", err)
 	}
 	o, _ := flow.AsObject(v)
-	f, problems := Parse(o, nil)
+	f, problems := parseFile(o, nil, parseCase)
 	if len(problems) > 0 {
 		return nil, fmt.Errorf("read stored cases: %s", problems[0])
 	}
 	return f, nil
 }
 
+// DecodeCase reads a stored case.
+func DecodeCase(data string) (*Case, error) {
+	v, err := value.DecodeStored(data)
+	if err != nil {
+		return nil, fmt.Errorf("read a stored case: %w", err)
+	}
+	c, problems := parseCase(v, nil)
+	if len(problems) > 0 {
+		return nil, fmt.Errorf("read a stored case: %s", problems[0])
+	}
+	return &c, nil
+}
+
 // Same reports whether two cases are the same in a file.
 func (c *Case) Same(other *Case) bool { return list.Same(c, other) }
 
 // Parse reads a file. check returns an error for a wrong expression over names; nil checks none.
-func Parse(o *flow.Object, check func(source string, names ...string) error) (*File, []flow.Problem) {
+func Parse(o *flow.Object, check checker) (*File, []flow.Problem) {
+	return parseFile(o, check, ParseCase)
+}
+
+// checker returns an error for a wrong expression over names.
+type checker = func(source string, names ...string) error
+
+// parseFile is Parse with a function that reads a case.
+func parseFile(o *flow.Object, check checker, one func(v any, check checker) (Case, []flow.Problem)) (*File, []flow.Problem) {
 	f := &File{}
 	rest := o.Clone()
 	var problems []flow.Problem
@@ -314,7 +336,7 @@ func Parse(o *flow.Object, check func(source string, names ...string) error) (*F
 		problems = append(problems, wrong...)
 		rest.Delete("gate")
 	}
-	cases, wrong := list.Parse(rest, func(v any) (Case, []flow.Problem) { return ParseCase(v, check) })
+	cases, wrong := list.Parse(rest, func(v any) (Case, []flow.Problem) { return one(v, check) })
 	f.Cases = cases
 	sorting.By(f.Cases, func(a, b Case) int { return strings.Compare(a.ID, b.ID) })
 	return f, append(problems, wrong...)
@@ -345,13 +367,18 @@ func ParseGate(v any) (*Gate, []flow.Problem) {
 }
 
 // ParseCase reads a case. Pointers of problems start at the case.
-func ParseCase(v any, check func(source string, names ...string) error) (Case, []flow.Problem) {
+func ParseCase(v any, check checker) (Case, []flow.Problem) {
+	if value.IsObject(v) && len(flow.EncodeJSON(v)) > MaxCase {
+		return Case{}, []flow.Problem{{Code: "too_long", Detail: "must be at most 1 MiB"}}
+	}
+	return parseCase(v, check)
+}
+
+// parseCase is ParseCase for cases of any size, such as stored ones, which were measured before.
+func parseCase(v any, check checker) (Case, []flow.Problem) {
 	p := newParser(v, "a case", check)
 	if p.o == nil {
 		return Case{}, p.problems
-	}
-	if len(flow.EncodeJSON(p.o)) > MaxCase {
-		return Case{}, []flow.Problem{{Code: "too_long", Detail: "must be at most 1 MiB"}}
 	}
 	c := Case{ID: p.text("id"), Name: p.text("name"), Inputs: p.object("inputs"), Expected: p.object("expected"), Checks: p.checks(), Tags: p.texts("tags", maxTags), FromRun: flow.RunID(p.text("from_run")), Notes: p.text("notes"), Seed: p.text("seed"), Memory: p.object("memory")}
 	c.Repeat, c.Pass = p.repeats()

@@ -74,7 +74,7 @@ func TestParse_reports_problems_with_their_place(t *testing.T) {
 		{`{"id":"a","stubs":{"n":{}}}`, "/cases/0/stubs/n", "either outputs or error"},
 		{`{"id":"a","answers":{"n":{"decision":"yes"}}}`, "/cases/0/answers/n/decision", "approved"},
 		{`{"id":"a","now":"today"}`, "/cases/0/now", "time"},
-		{`{"id":"a"},{"id":"a"}`, "/cases/1/name", "another case"},
+		{`{"id":"a"},{"id":"a"}`, "/cases/1/id", "another case"},
 		{`{"id":"a","inputs":{"t":"` + strings.Repeat("x", MaxCase) + `"}}`, "/cases/0", "1 MiB"},
 		{`5`, "/cases/0", "must be an object"},
 	} {

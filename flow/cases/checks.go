@@ -1,7 +1,9 @@
 package cases
 
 import (
+	"errors"
 	"fmt"
+	"regexp/syntax"
 	"strings"
 
 	"sluice/flow"
@@ -145,8 +147,15 @@ func (p *parser) members(c *Check) {
 			wrong("must be a text, or a list of texts")
 		}
 	case Matches:
-		if _, err := pattern.Compile(flow.Text(c.Value)); err != nil || flow.TypeOf(c.Value) != "text" {
-			wrong("must be a regular expression (RE2)")
+		source, isText := c.Value.(string)
+		if _, err := pattern.Compile(source); !isText || err != nil {
+			detail := "must be a regular expression (RE2)"
+			if syntaxError, ok := errors.AsType[*syntax.Error](err); ok {
+				detail += ": " + syntaxError.Code.String() + ": " + describe(syntaxError.Expr)
+			} else if isText {
+				detail = "the pattern " + err.Error()
+			}
+			wrong(detail)
 		}
 	case OneOf:
 		if items, ok := c.Value.([]any); !ok || len(items) == 0 {

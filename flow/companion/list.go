@@ -62,7 +62,8 @@ func (l *List[E]) Parse(o *flow.Object, one func(v any) (E, []flow.Problem)) (li
 		e, wrong := one(v)
 		name := l.Name(&e)
 		if seen[name] && len(wrong) == 0 {
-			wrong = append(wrong, flow.Problem{Pointer: flow.Pointer(cmp.Or(l.Key, "name")), Code: "duplicate", Detail: fmt.Sprintf("another %s has the name %q", l.Noun, name)})
+			key := cmp.Or(l.Key, "name")
+			wrong = append(wrong, flow.Problem{Pointer: flow.Pointer(key), Code: "duplicate", Detail: fmt.Sprintf("another %s has the %s %q", l.Noun, key, name)})
 		}
 		seen[name] = true
 		for _, p := range wrong {

@@ -60,7 +60,10 @@ func (c *Companion) FormatCompanion(data []byte, check func(source string, names
 
 // IsEmpty reports whether a file in canonical form has no entries.
 func (c *Companion) IsEmpty(data []byte) bool {
-	v, _ := flow.DecodeJSON(data)
+	v, err := flow.DecodeJSON(data)
+	if err != nil {
+		return false
+	}
 	o, _ := flow.AsObject(v)
 	for name, v := range o.All() {
 		if list, isList := v.([]any); name != "schema" && (!isList || len(list) > 0) {

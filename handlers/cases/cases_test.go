@@ -91,7 +91,7 @@ func TestCases_say_what_is_wrong_and_keep_what_was_typed(t *testing.T) {
 	fields := map[string]string{"name": "!", "in.who": "Ada", "checks": "2", "check.0.output": "text", "check.0.kind": "matches", "check.0.value": "(", "check.1.output": "text", "check.1.kind": "schema", "check.1.value": "{"}
 	e.send(e.path("/new"), fields).Is(http.StatusUnprocessableEntity).Has("Use letters or digits in the name.", "This is not JSON")
 	fields["name"], fields["check.1.value"] = "ok", "{}"
-	e.send(e.path("/new"), fields).Is(http.StatusUnprocessableEntity).Has("Must be a regular expression (RE2).", `>(</textarea>`, ">Ada</textarea>")
+	e.send(e.path("/new"), fields).Is(http.StatusUnprocessableEntity).Has("Must be a regular expression (RE2): missing closing )", `>(</textarea>`, ">Ada</textarea>")
 	fields["check.0.value"], fields["repeat"], fields["pass"] = "a", "2", "3"
 	e.send(e.path("/new"), fields).Is(http.StatusUnprocessableEntity).Has("Must be at most repeat.")
 	fields["pass"], fields["act"] = "", "add"
