@@ -30,7 +30,7 @@ var allowed = map[string][]string{
 	"sluice/db/backup":                   {"sluice/db", "sluice/db/blobs", "sluice/db/core", "sluice/db/dbconn", "sluice/db/masterkey", "sluice/flow"},
 	"sluice/db/bases":                    {"sluice/db/core", "sluice/db/dbconn", "sluice/db/gen", "sluice/flow", "sluice/flow/knowledge"},
 	"sluice/db/blobs":                    {"sluice/db/core", "sluice/db/dbconn", "sluice/db/gen", "sluice/flow"},
-	"sluice/db/cases":                    {"sluice/db/core", "sluice/db/dbconn", "sluice/db/gen", "sluice/flow", "sluice/flow/cases"},
+	"sluice/db/cases":                    {"sluice/db/core", "sluice/db/dbconn", "sluice/db/gen", "sluice/db/lists", "sluice/flow", "sluice/flow/cases"},
 	"sluice/db/children":                 {"sluice/db/core", "sluice/db/dbconn", "sluice/db/gen", "sluice/flow", "sluice/flow/items"},
 	"sluice/db/core":                     {"sluice/db/auditkeys", "sluice/db/dbconn", "sluice/db/gen", "sluice/db/masterkey", "sluice/db/migrations", "sluice/db/parts", "sluice/flow", "sluice/flow/contract", "sluice/flow/fairness", "sluice/flow/histogram", "sluice/flow/inflight"},
 	"sluice/db/dbconn":                   {"sluice/db/gen", "sluice/flow"},

@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -74,7 +75,7 @@ func TestDropReports_erases_what_is_400_days_old_or_never_ran(t *testing.T) {
 		if _, err := w.FindCaseSet(w.ctx, ws, same.Spec.Set); err != nil {
 			t.Errorf("cases that another test runs: %v", err)
 		}
-		verdicts, err := w.ListVerdicts(w.ctx, old)
+		verdicts, err := w.ListVerdicts(w.ctx, cases.NewPlan(old, &cases.File{}))
 		w.must(err)
 		wantEqual(t, "verdicts", len(verdicts), 0)
 		w.clock.move(25 * time.Hour)
@@ -109,5 +110,65 @@ func TestEraseRun_clears_backtests(t *testing.T) {
 		w.must(w.EraseCopies(w.ctx, ws, r.FlowID, r.ID))
 		has(saved, false)
 		has(w.newTest(r.FlowID, c, false), true)
+	})
+}
+
+// TestVerdicts_have_the_checks_that_are_asked_for reads the checks of chosen verdicts only, and of those that a report counts.
+func TestVerdicts_have_the_checks_that_are_asked_for(t *testing.T) {
+	setup(t, func(t *testing.T, w *fixture) {
+		found := cases.Case{ID: "found", Inputs: &flow.Object{}, Checks: []cases.Check{{Kind: cases.FindsCheck, Value: flow.Ordered(map[string]any{"source": "a.pdf"})}}}
+		test := w.newTest(w.start().FlowID, found, false)
+		test.Spec.Cases = []string{"found", "plain"}
+		p := cases.NewPlan(test, &cases.File{Cases: []cases.Case{found, {ID: "plain"}}})
+		checks := func(kind, reason string) []cases.Outcome {
+			return []cases.Outcome{{Check: kind, Kind: kind, State: cases.Failed, Reason: reason, Top: 5}}
+		}
+		for candidate := range 2 {
+			w.must(w.SaveVerdicts(w.ctx, test, 0, []cases.Verdict{{Candidate: candidate, Case: "found", State: cases.Failed, Checks: checks(cases.FindsCheck, "no hit")}, {Candidate: candidate, Case: "plain", State: cases.Failed, Message: "wrong", Score: 0.25, Checks: checks(cases.Equals, fmt.Sprint("wrong ", candidate))}}))
+		}
+		list, err := w.ListVerdicts(w.ctx, p)
+		w.must(err)
+		wantEqual(t, "verdicts", len(list), 4)
+		wantEqual(t, "the counted checks", list[2].Checks[0].Top, 5)
+		wantEqual(t, "other checks", len(list[1].Checks)+len(list[3].Checks), 0)
+		wantEqual(t, "the message", list[1].Message, "wrong")
+		wantEqual(t, "the score", list[1].Score, 0.25)
+		w.must(w.AddChecks(w.ctx, test, []*cases.Verdict{&list[3]}))
+		wantEqual(t, "the checks that were asked for", list[3].Checks[0].Reason, "wrong 1")
+		wantEqual(t, "those that were not", len(list[1].Checks), 0)
+	})
+}
+
+// TestCountFlaky_leaves_out_cases_that_always_end_in_one_way counts over candidates of several tests.
+func TestCountFlaky_leaves_out_cases_that_always_end_in_one_way(t *testing.T) {
+	setup(t, func(t *testing.T, w *fixture) {
+		flowID := w.start().FlowID
+		var columns []cases.Column
+		for i, states := range [][]map[string]cases.State{
+			{{"passes": cases.Passed, "fails": cases.Failed, "flaky": cases.Passed, "outage": cases.Errored}, {"passes": cases.Passed, "fails": cases.Failed, "flaky": cases.Passed, "outage": cases.Passed}},
+			{{"passes": cases.Passed, "fails": cases.Failed, "flaky": cases.Failed, "outage": cases.Stale}},
+		} {
+			test := w.newTest(flowID, cases.Case{ID: fmt.Sprint("c", i)}, false)
+			for candidate, of := range states {
+				item := 0
+				for id, state := range of {
+					w.must(w.SaveVerdicts(w.ctx, test, item, []cases.Verdict{{Candidate: candidate, Case: id, State: state}}))
+					item++
+				}
+				columns = append(columns, cases.Column{Test: test, Candidate: candidate})
+			}
+		}
+		rates, err := w.CountFlaky(w.ctx, columns)
+		w.must(err)
+		for i, want := range []cases.Rate{{Passed: 1, Runs: 1}, {Passed: 1, Runs: 1}, {Passed: 0, Runs: 1}} {
+			wantEqual(t, "cases", len(rates[i]), 1)
+			wantEqual(t, "rate", rates[i]["flaky"], want)
+		}
+		rates, err = w.CountFlaky(w.ctx, columns[:2])
+		w.must(err)
+		wantEqual(t, "without the last test", len(rates[0])+len(rates[1]), 0)
+		rates, err = w.CountFlaky(w.ctx, nil)
+		w.must(err)
+		wantEqual(t, "without columns", len(rates), 0)
 	})
 }

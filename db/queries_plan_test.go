@@ -21,7 +21,7 @@ var small = []string{"tree", "hashes", "callers", "ended", "instances", "queue_l
 
 // few are the queries whose rows are few enough to be sorted, at most the numbers of the
 // 100,000 items of a step or of the 50,000 documents of a base.
-var few = []string{"CountDocumentStates", "CountChildItemCells", "CountChildRunCells", "CountVerdicts", "ListAliasCallers", "ListCallers", "ListCasesOfRun", "ListClaimed", "ListDamaged", "ListDeliveriesOfRun", "ListEndpointsByHost", "ListHeld", "ListLiveReach", "ListSuspects", "ListUsage"}
+var few = []string{"CountDocumentStates", "CountChildItemCells", "CountChildRunCells", "ListAliasCallers", "ListCallers", "ListCasesOfRun", "ListClaimed", "ListDamaged", "ListDeliveriesOfRun", "ListEndpointsByHost", "ListHeld", "ListLiveReach", "ListSuspects", "ListUsage"}
 
 // TestQueries_use_indexes checks the SQLite plan of every query. Partial indexes in
 // particular are only used if the query repeats their condition.

@@ -19,7 +19,8 @@ type caseStore interface {
 	FindTest(ctx context.Context, ws flow.WorkspaceID, id string) (*cases.Test, error)
 	FindCaseSet(ctx context.Context, ws flow.WorkspaceID, hash string) (*cases.File, error)
 	FindTestOfRun(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) (*cases.Test, error)
-	ListVerdicts(ctx context.Context, t *cases.Test) ([]cases.Verdict, error)
+	// ListVerdicts returns the verdicts without the outcomes of their checks, but for those that a report counts.
+	ListVerdicts(ctx context.Context, p *cases.Plan) ([]cases.Verdict, error)
 	// DropRecordings deletes recordings that no test has used for a long time, at most limit.
 	DropRecordings(ctx context.Context, limit int) error
 	// DropReports deletes old tests with their verdicts, at most limit.
@@ -86,7 +87,7 @@ func (c *testCache) outcome(ctx context.Context, ws flow.WorkspaceID, run *flow.
 	if err != nil {
 		return o, err
 	}
-	verdicts, err := c.store.ListVerdicts(ctx, t)
+	verdicts, err := c.store.ListVerdicts(ctx, p)
 	if err != nil {
 		return o, err
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"sluice/db/core"
 	"sluice/db/dbconn"
@@ -36,7 +35,7 @@ func (s *Cases) FindCaseFile(ctx context.Context, ws flow.WorkspaceID, flowID fl
 	}
 	sources := map[string]string{}
 	for i := range rows {
-		c, err := caseOf(rows[i].Body)
+		c, err := cases.DecodeCase(rows[i].Body)
 		if err != nil {
 			return nil, nil, dbconn.Unreadable(err, "case", rows[i].ID)
 		}
@@ -52,19 +51,6 @@ func (s *Cases) CountCases(ctx context.Context, flowID flow.FlowID) (int, error)
 		return 0, fmt.Errorf("count the cases of %s: %w", flowID, err)
 	}
 	return int(n), nil
-}
-
-// caseOf reads a stored case.
-func caseOf(body string) (*cases.Case, error) {
-	v, err := flow.DecodeJSON([]byte(body))
-	if err != nil {
-		return nil, err
-	}
-	c, problems := cases.ParseCase(v, nil)
-	if len(problems) > 0 {
-		return nil, fmt.Errorf("read a case: %s", problems[0])
-	}
-	return &c, nil
 }
 
 // SaveCase adds a case to a flow, or replaces the one with its ID. Files that it refers to are kept.
@@ -294,83 +280,4 @@ func (s *Cases) CountJudgeMarks(ctx context.Context, ws flow.WorkspaceID, flowID
 		m[r.Judge] = cases.Agreement{Marks: int(r.Marks), Agreed: int(r.Agreed)}
 	}
 	return m, nil
-}
-
-const (
-	verdictColumns = "test_id, candidate, item, workspace_id, case_id, n, state, score, message, checks, cost_nano_usd, spent_nano_usd, tokens, ms, recorded, run_id, judge_nano_usd, judge_spent_nano_usd"
-	verdictsAtOnce = 100
-)
-
-// SaveVerdicts stores the verdicts on the runs of a candidate, whose items begin at first. Those that are stored already stay.
-func (s *Cases) SaveVerdicts(ctx context.Context, t *cases.Test, first int, list []cases.Verdict) error {
-	n := strings.Count(verdictColumns, ",") + 1
-	rows := make([]any, 0, n*len(list))
-	for i := range list {
-		v := &list[i]
-		checks, err := json.Marshal(v.Checks)
-		if err != nil {
-			return fmt.Errorf("encode a verdict: %w", err)
-		}
-		rows = append(rows, t.ID, int64(v.Candidate), int64(first+i), string(t.WorkspaceID), v.Case, int64(v.Repeat), string(v.State), flow.FormatNumber(v.Score), dbconn.ValidText(v.Message), dbconn.ValidText(string(checks)),
-			int64(v.USD), int64(v.Spent), v.Tokens, v.MS, dbconn.BoolInt(v.Recorded), string(v.RunID), int64(v.JudgeUSD), int64(v.JudgeSpent))
-	}
-	return s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		for len(rows) > 0 {
-			chunk := rows[:min(len(rows), n*verdictsAtOnce)]
-			rows = rows[len(chunk):]
-			if _, err := tx.DBTX.ExecContext(tx.Ctx, "INSERT INTO verdicts ("+verdictColumns+") VALUES "+dbconn.Placeholders(len(chunk)/n, n)+" ON CONFLICT DO NOTHING", chunk...); err != nil {
-				return fmt.Errorf("store verdicts of %s: %w", t.ID, err)
-			}
-		}
-		return nil
-	})
-}
-
-// CountVerdicts returns how many runs of each case of a candidate passed, and how many passed or failed.
-func (s *Cases) CountVerdicts(ctx context.Context, t *cases.Test, candidate int) (map[string]cases.Rate, error) {
-	rows, err := s.DB.Reads.CountVerdicts(ctx, gen.CountVerdictsParams{TestID: t.ID, Candidate: int64(candidate), WorkspaceID: t.WorkspaceID})
-	if err != nil {
-		return nil, fmt.Errorf("count the verdicts of %s: %w", t.ID, err)
-	}
-	rates := map[string]cases.Rate{}
-	for _, r := range rows {
-		rate := rates[r.CaseID]
-		switch cases.State(r.State) {
-		case cases.Passed:
-			rate.Passed, rate.Runs = rate.Passed+int(r.Runs), rate.Runs+int(r.Runs)
-		case cases.Failed:
-			rate.Runs += int(r.Runs)
-		}
-		rates[r.CaseID] = rate
-	}
-	return rates, nil
-}
-
-// ListVerdicts returns the verdicts of a test, by candidate and item.
-func (s *Cases) ListVerdicts(ctx context.Context, t *cases.Test) ([]cases.Verdict, error) {
-	rows, err := s.DB.Reads.ListVerdicts(ctx, gen.ListVerdictsParams{TestID: t.ID, WorkspaceID: t.WorkspaceID})
-	if err != nil {
-		return nil, fmt.Errorf("list the verdicts of %s: %w", t.ID, err)
-	}
-	list := make([]cases.Verdict, len(rows))
-	read := map[string][]cases.Outcome{} // by their JSON: most verdicts on a case say the same
-	for i := range rows {
-		r := &rows[i]
-		list[i] = cases.Verdict{
-			Candidate: int(r.Candidate), Case: r.CaseID, Repeat: int(r.N), State: cases.State(r.State), Message: r.Message, Checks: []cases.Outcome{}, USD: r.CostNanoUsd, Spent: r.SpentNanoUsd, Tokens: r.Tokens, MS: r.Ms, Recorded: r.Recorded != 0, RunID: r.RunID, JudgeUSD: r.JudgeNanoUsd, JudgeSpent: r.JudgeSpentNanoUsd,
-		}
-		list[i].Score, _ = flow.Float(json.Number(r.Score))
-		if r.Checks == "" {
-			continue
-		}
-		checks, known := read[r.Checks]
-		if !known {
-			if err := json.Unmarshal([]byte(r.Checks), &checks); err != nil {
-				return nil, dbconn.Unreadable(err, "test", t.ID)
-			}
-			read[r.Checks] = checks
-		}
-		list[i].Checks = checks
-	}
-	return list, nil
 }

@@ -616,27 +616,6 @@ type User struct {
 	CreatedAt    int64
 }
 
-type Verdict struct {
-	TestID            string
-	Candidate         int64
-	Item              int64
-	WorkspaceID       flow.WorkspaceID
-	CaseID            string
-	N                 int64
-	State             string
-	Score             string
-	Message           string
-	Checks            string
-	CostNanoUsd       flow.NanoUSD
-	SpentNanoUsd      flow.NanoUSD
-	Tokens            int64
-	Ms                int64
-	Recorded          int64
-	RunID             flow.RunID
-	JudgeNanoUsd      flow.NanoUSD
-	JudgeSpentNanoUsd flow.NanoUSD
-}
-
 type Version struct {
 	FlowID       flow.FlowID
 	Number       int64

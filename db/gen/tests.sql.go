@@ -92,46 +92,6 @@ func (q *Queries) CountRecordings(ctx context.Context, arg CountRecordingsParams
 	return count, err
 }
 
-const countVerdicts = `-- name: CountVerdicts :many
-SELECT case_id, state, count(*) AS runs FROM verdicts
-WHERE test_id = $1 AND candidate = $2 AND workspace_id = $3 GROUP BY case_id, state ORDER BY case_id, state
-`
-
-type CountVerdictsParams struct {
-	TestID      string
-	Candidate   int64
-	WorkspaceID flow.WorkspaceID
-}
-
-type CountVerdictsRow struct {
-	CaseID string
-	State  string
-	Runs   int64
-}
-
-func (q *Queries) CountVerdicts(ctx context.Context, arg CountVerdictsParams) ([]CountVerdictsRow, error) {
-	rows, err := q.db.QueryContext(ctx, countVerdicts, arg.TestID, arg.Candidate, arg.WorkspaceID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []CountVerdictsRow
-	for rows.Next() {
-		var i CountVerdictsRow
-		if err := rows.Scan(&i.CaseID, &i.State, &i.Runs); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const deleteBacktestRuns = `-- name: DeleteBacktestRuns :exec
 DELETE FROM backtest_runs WHERE workspace_id = $1 AND set_hash = $2
 `
@@ -969,7 +929,8 @@ func (q *Queries) ListTests(ctx context.Context, arg ListTestsParams) ([]Test, e
 }
 
 const listVerdicts = `-- name: ListVerdicts :many
-SELECT test_id, candidate, item, workspace_id, case_id, n, state, score, message, checks, cost_nano_usd, spent_nano_usd, tokens, ms, recorded, run_id, judge_nano_usd, judge_spent_nano_usd FROM verdicts WHERE test_id = $1 AND workspace_id = $2 ORDER BY candidate, item
+SELECT candidate, item, case_id, n, state, score, message, cost_nano_usd, spent_nano_usd, tokens, ms, recorded, run_id, judge_nano_usd, judge_spent_nano_usd
+FROM verdicts WHERE test_id = $1 AND workspace_id = $2 ORDER BY candidate, item
 `
 
 type ListVerdictsParams struct {
@@ -977,26 +938,41 @@ type ListVerdictsParams struct {
 	WorkspaceID flow.WorkspaceID
 }
 
-func (q *Queries) ListVerdicts(ctx context.Context, arg ListVerdictsParams) ([]Verdict, error) {
+type ListVerdictsRow struct {
+	Candidate         int64
+	Item              int64
+	CaseID            string
+	N                 int64
+	State             string
+	Score             string
+	Message           string
+	CostNanoUsd       flow.NanoUSD
+	SpentNanoUsd      flow.NanoUSD
+	Tokens            int64
+	Ms                int64
+	Recorded          int64
+	RunID             flow.RunID
+	JudgeNanoUsd      flow.NanoUSD
+	JudgeSpentNanoUsd flow.NanoUSD
+}
+
+func (q *Queries) ListVerdicts(ctx context.Context, arg ListVerdictsParams) ([]ListVerdictsRow, error) {
 	rows, err := q.db.QueryContext(ctx, listVerdicts, arg.TestID, arg.WorkspaceID)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []Verdict
+	var items []ListVerdictsRow
 	for rows.Next() {
-		var i Verdict
+		var i ListVerdictsRow
 		if err := rows.Scan(
-			&i.TestID,
 			&i.Candidate,
 			&i.Item,
-			&i.WorkspaceID,
 			&i.CaseID,
 			&i.N,
 			&i.State,
 			&i.Score,
 			&i.Message,
-			&i.Checks,
 			&i.CostNanoUsd,
 			&i.SpentNanoUsd,
 			&i.Tokens,

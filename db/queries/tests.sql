@@ -127,11 +127,8 @@ SELECT judge, count(*) AS marks, CAST(sum(agrees) AS BIGINT) AS agreed FROM judg
 WHERE flow_id = @flow_id AND workspace_id = @workspace_id GROUP BY judge ORDER BY judge;
 
 -- name: ListVerdicts :many
-SELECT * FROM verdicts WHERE test_id = @test_id AND workspace_id = @workspace_id ORDER BY candidate, item;
-
--- name: CountVerdicts :many
-SELECT case_id, state, count(*) AS runs FROM verdicts
-WHERE test_id = @test_id AND candidate = @candidate AND workspace_id = @workspace_id GROUP BY case_id, state ORDER BY case_id, state;
+SELECT candidate, item, case_id, n, state, score, message, cost_nano_usd, spent_nano_usd, tokens, ms, recorded, run_id, judge_nano_usd, judge_spent_nano_usd
+FROM verdicts WHERE test_id = @test_id AND workspace_id = @workspace_id ORDER BY candidate, item;
 
 -- name: ListRecordings :many
 SELECT * FROM recordings WHERE flow_id = @flow_id AND workspace_id = @workspace_id AND (node_hash, input_hash, n) > (@node_hash, @input_hash, CAST(@n AS BIGINT))

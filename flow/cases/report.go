@@ -23,6 +23,7 @@ type CaseResult struct {
 	MS      int64        `json:"ms"`
 	Message string       `json:"message,omitempty"`
 	RunID   flow.RunID   `json:"run_id"` // of the first run that did not pass, or the first
+	Verdict *Verdict     `json:"-"`      // on that run; nil without one
 }
 
 // Rate is how many runs of a case passed. Errored and stale runs say nothing, so they do not count.
@@ -80,6 +81,23 @@ func (c *CandidateReport) addFinds(checks []Outcome) {
 			c.Finds[at].Found++
 		}
 	}
+}
+
+// Column is a candidate in the report of a test.
+type Column struct {
+	Test      *Test
+	Candidate int
+}
+
+// Counted returns the cases whose verdicts a report cannot sum up without their checks, by ID: those that check what searches find.
+func (p *Plan) Counted() map[string]bool {
+	counted := map[string]bool{}
+	for _, id := range p.Spec.Cases {
+		if c := p.File.Find(id); c != nil && slices.ContainsFunc(p.File.checksOf(c), func(k Check) bool { return k.Kind == FindsCheck }) {
+			counted[id] = true
+		}
+	}
+	return counted
 }
 
 // Report is what a test found.
@@ -159,8 +177,8 @@ func resultOf(of []*Verdict, runs, pass int) CaseResult {
 	for _, v := range of {
 		counts[v.State]++
 		r.Score, r.USD, r.MS = r.Score+v.Score, r.USD+v.USD, r.MS+v.MS
-		if r.RunID == "" || r.Message == "" && v.State != Passed {
-			r.RunID = v.RunID
+		if r.Verdict == nil || r.Message == "" && v.State != Passed {
+			r.RunID, r.Verdict = v.RunID, v
 		}
 		if r.Message == "" {
 			r.Message = v.Message

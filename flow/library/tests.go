@@ -33,7 +33,10 @@ type CaseStore interface {
 	FindCaseSet(ctx context.Context, ws flow.WorkspaceID, hash string) (*cases.File, error)
 	ListTests(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, before string, limit int) ([]cases.Test, error)
 	FindRun(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (*flow.Run, error)
-	ListVerdicts(ctx context.Context, t *cases.Test) ([]cases.Verdict, error)
+	// ListVerdicts returns the verdicts without the outcomes of their checks, but for those that a report counts.
+	ListVerdicts(ctx context.Context, p *cases.Plan) ([]cases.Verdict, error)
+	// AddChecks reads the outcomes of the checks of some verdicts of a test.
+	AddChecks(ctx context.Context, t *cases.Test, list []*cases.Verdict) error
 	ListRuns(ctx context.Context, f flow.RunFilter) ([]flow.Run, error)
 	FindStepHeads(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID, prefix string) ([]flow.Step, error)
 	FindFiles(ctx context.Context, ws flow.WorkspaceID, ids []string) (map[string]*flow.File, error)
@@ -419,16 +422,16 @@ func (s *Tests) startTest(ctx context.Context, f *flow.Flow, t *cases.Test, star
 // testTimeout is how long a test may take.
 const testTimeout = 24 * time.Hour
 
-// Report returns the report of a test, which need not have ended.
+// Report returns the report of a test, which need not have ended. CaseStore.AddChecks reads the outcomes of checks of its verdicts.
 func (s *Tests) Report(ctx context.Context, t *cases.Test) (*cases.Plan, *cases.Report, []cases.Verdict, error) {
 	file, err := s.Store.FindCaseSet(ctx, t.WorkspaceID, t.Spec.Set)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	verdicts, err := s.Store.ListVerdicts(ctx, t)
+	p := cases.NewPlan(t, file)
+	verdicts, err := s.Store.ListVerdicts(ctx, p)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	p := cases.NewPlan(t, file)
 	return p, cases.NewReport(p, verdicts), verdicts, nil
 }

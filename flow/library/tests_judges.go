@@ -74,6 +74,9 @@ func (s *Tests) MarkVerdict(ctx context.Context, by flow.Actor, t *cases.Test, m
 	if c == nil || i < 0 {
 		return testInvalid("/case", "unknown", fmt.Sprintf("the test has no verdict on the case %q for this candidate and repeat", m.Case))
 	}
+	if err := s.Store.AddChecks(ctx, t, []*cases.Verdict{&verdicts[i]}); err != nil {
+		return err
+	}
 	judge := p.File.JudgeOf(c, m.Check)
 	given := slices.ContainsFunc(verdicts[i].Checks, func(o cases.Outcome) bool {
 		return o.Kind == cases.Judge && o.Check == m.Check && (o.State == cases.Passed || o.State == cases.Failed)

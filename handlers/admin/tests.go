@@ -402,10 +402,17 @@ func (s testServer) object(c *api.Call, t *cases.Test, run *flow.Run) (o TestObj
 		r.Cases = append(r.Cases, row)
 	}
 	if id := c.QueryParam("case"); id != "" {
-		for _, v := range verdicts {
-			if v.Case == id {
-				r.Verdicts = append(r.Verdicts, TestVerdict{v, v.USD.Dollars(), v.JudgeUSD.Dollars()})
+		var shown []*cases.Verdict
+		for i := range verdicts {
+			if verdicts[i].Case == id {
+				shown = append(shown, &verdicts[i])
 			}
+		}
+		if err := s.Store.AddChecks(c.Request().Context(), t, shown); err != nil {
+			return o, r, err
+		}
+		for _, v := range shown {
+			r.Verdicts = append(r.Verdicts, TestVerdict{*v, v.USD.Dollars(), v.JudgeUSD.Dollars()})
 		}
 	}
 	return o, r, nil

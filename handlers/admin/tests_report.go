@@ -37,7 +37,7 @@ func (s testServer) showTest(c *api.Call) error {
 // writeReport responds with the report of a test in a format besides JSON.
 func (s testServer) writeReport(c *api.Call, t *cases.Test, format string) error {
 	ctx := c.Request().Context()
-	plan, report, verdicts, err := s.Report(ctx, t)
+	plan, report, _, err := s.Report(ctx, t)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,10 @@ func (s testServer) writeReport(c *api.Call, t *cases.Test, format string) error
 	if err != nil {
 		return err
 	}
-	r := &reports.Report{Flow: f.Slug, Plan: plan, Report: report, Verdicts: verdicts, URL: s.runURL()}
+	r := &reports.Report{Flow: f.Slug, Plan: plan, Report: report, URL: s.runURL()}
+	if err := s.Store.AddChecks(ctx, t, r.Explained(format)); err != nil {
+		return err
+	}
 	if format == "markdown" {
 		if r.Outputs, err = s.outputs(ctx, t.WorkspaceID, r.Shown()); err != nil {
 			return err

@@ -123,7 +123,7 @@ func (c *call) fillRows(f *flow.Flow, file *cases.File, page *view.ListPage, fou
 	hash := draftHash(f)
 	if page.Live == nil {
 		var err error
-		if rates, err = c.flaky(f, file, []string{hash}); err != nil {
+		if rates, err = c.flaky(f, file, "", []string{hash}); err != nil {
 			return err
 		}
 	}
@@ -152,11 +152,15 @@ func (c *call) fillRows(f *flow.Flow, file *cases.File, page *view.ListPage, fou
 	}
 	slices.SortStableFunc(rows, func(a, b view.Row) int { return rank(a.State) - rank(b.State) })
 	page.Matching = len(rows)
-	if at := slices.IndexFunc(rows, func(r view.Row) bool { return r.ID == page.Filter.Open }); at >= 0 {
-		page.Filter.Show = min(max(page.Filter.Show, at+1), maxShown)
-		rows[at].Detail = c.detail(f, file, file.Find(rows[at].ID), found[rows[at].ID])
-	}
+	open := slices.IndexFunc(rows, func(r view.Row) bool { return r.ID == page.Filter.Open })
+	page.Filter.Show = min(max(page.Filter.Show, open+1), maxShown)
 	page.Rows = rows[:min(len(rows), page.Filter.Show)]
+	if err := c.addChecks(page.Rows, found); err != nil {
+		return err
+	}
+	if open >= 0 {
+		page.Rows[open].Detail = c.detail(f, file, file.Find(page.Filter.Open), found[page.Filter.Open])
+	}
 	page.Pills = []view.Pill{{Label: "All", Count: len(file.Cases)}}
 	for _, p := range []view.Pill{{Label: "Failed", State: string(cases.Failed)}, {Label: "Error", State: string(cases.Errored)}, {Label: "Stale", State: string(cases.Stale)}, {Label: "Passed", State: string(cases.Passed)}} {
 		if p.Count = counts[p.State]; p.Count > 0 || p.State == page.Filter.State {
@@ -179,9 +183,6 @@ func caseRow(k *cases.Case, l *latest, r cases.Rate) view.Row {
 	default:
 		row.State, row.Old, row.Micros, row.Took = string(l.result.State), l.old, l.result.USD.Micros(), time.Duration(l.result.MS)*time.Millisecond
 		row.Message = short(l.result.Message)
-		if v := l.verdict; v != nil {
-			row.Passed, row.Checks = v.PassedChecks(), len(v.Checks)
-		}
 		if r.Flaky() {
 			row.Flaky = flakyText(r)
 		}
@@ -194,8 +195,8 @@ func (c *call) detail(f *flow.Flow, file *cases.File, k *cases.Case, l *latest) 
 	d := &view.Detail{Notes: k.Notes, Source: string(k.FromRun)}
 	d.Inputs = valuesOf(k.Inputs)
 	var v *cases.Verdict
-	if l != nil {
-		v = l.verdict
+	if l != nil && l.result != nil {
+		v = l.result.Verdict
 	}
 	d.Checks = results(file, k, v)
 	if l != nil && l.result == nil {
@@ -249,7 +250,7 @@ func (c *call) picture(run *flow.Run, v *cases.Verdict) components.Picture {
 	for i := range d.Nodes {
 		n := &d.Nodes[i]
 		state, ran := states[n.ID]
-		if !ran {
+		if !ran && run.State.Ended() {
 			continue
 		}
 		if flow.RoleOf(c.s.Kinds, n) == flow.RoleOutput && v != nil && slices.ContainsFunc(v.Checks, func(o cases.Outcome) bool {
@@ -279,6 +280,9 @@ func (c *call) reportRow(t *cases.Test) (*view.ReportRow, error) {
 		return nil, err
 	}
 	row := &view.ReportRow{ID: t.ID, Mode: string(t.Spec.Mode), Cases: len(t.Spec.Cases), At: t.CreatedAt, State: string(run.State)}
+	if !run.State.Ended() { // also while it waits for the runs of its cases
+		row.State = string(flow.RunRunning)
+	}
 	var parts []string
 	for i := range t.Spec.Candidates {
 		text := candidateName(&t.Spec.Candidates[i])

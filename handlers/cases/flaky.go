@@ -11,48 +11,51 @@ import (
 const flakyReports = 10
 
 // flaky returns the cases of a file that neither always passed nor always failed with the same document in the last reports, by the hash of
-// the document. Runs of a case before it was changed do not count.
-func (c *call) flaky(f *flow.Flow, file *cases.File, hashes []string) (map[string]map[string]cases.Rate, error) {
+// the document. Runs of a case before it was changed do not count. set is the hash of the file, or "" if it is not known.
+func (c *call) flaky(f *flow.Flow, file *cases.File, set string, hashes []string) (map[string]map[string]cases.Rate, error) {
 	tests, err := c.s.Store.ListTests(c.Ctx(), f.WorkspaceID, f.ID, "", latestTests)
 	if err != nil {
 		return nil, err
 	}
-	rates, own := map[string]map[string]cases.Rate{}, flow.Hash(file.Encode())
-	for i, reports := 0, 0; i < len(tests) && reports < flakyReports; i++ {
-		t := &tests[i]
-		var then *cases.File
-		same := map[string]bool{} // cases that were not changed since
-		for k := range t.Spec.Candidates {
-			hash := t.Spec.Candidates[k].Hash
-			if t.RunID == "" || !slices.Contains(hashes, hash) {
+	columns, reports := map[string][]cases.Column{}, 0
+	for i := 0; i < len(tests) && reports < flakyReports; i++ {
+		counts := false
+		for k := range tests[i].Spec.Candidates {
+			if hash := tests[i].Spec.Candidates[k].Hash; tests[i].RunID != "" && slices.Contains(hashes, hash) {
+				columns[hash], counts = append(columns[hash], cases.Column{Test: &tests[i], Candidate: k}), true
+			}
+		}
+		if counts {
+			reports++
+		}
+	}
+	rates, versions := map[string]map[string]cases.Rate{}, map[string]*cases.File{}
+	if set != "" {
+		versions[set] = file
+	}
+	for hash, list := range columns {
+		counts, err := c.s.Store.CountFlaky(c.Ctx(), list)
+		if err != nil {
+			return nil, err
+		}
+		rates[hash] = map[string]cases.Rate{}
+		for i, k := range list {
+			if len(counts[i]) == 0 {
 				continue
 			}
+			then := versions[k.Test.Spec.Set]
 			if then == nil {
-				reports++
-				if then = file; t.Spec.Set != own {
-					if then, err = c.s.Store.FindCaseSet(c.Ctx(), t.WorkspaceID, t.Spec.Set); err != nil {
-						return nil, err
-					}
+				if then, err = c.s.Store.FindCaseSet(c.Ctx(), f.WorkspaceID, k.Test.Spec.Set); err != nil {
+					return nil, err
 				}
-				for k := range file.Cases {
-					is := &file.Cases[k]
-					was := then.Find(is.ID)
-					same[is.ID] = was == is || was != nil && was.Same(is)
-				}
+				versions[k.Test.Spec.Set] = then
 			}
-			counts, err := c.s.Store.CountVerdicts(c.Ctx(), t, k)
-			if err != nil {
-				return nil, err
-			}
-			for id, n := range counts {
-				if !same[id] {
-					continue
+			for id, n := range counts[i] {
+				was, is := then.Find(id), file.Find(id)
+				if is != nil && was != nil && (was == is || was.Same(is)) {
+					r := rates[hash][id]
+					rates[hash][id] = cases.Rate{Passed: r.Passed + n.Passed, Runs: r.Runs + n.Runs}
 				}
-				if rates[hash] == nil {
-					rates[hash] = map[string]cases.Rate{}
-				}
-				r := rates[hash][id]
-				rates[hash][id] = cases.Rate{Passed: r.Passed + n.Passed, Runs: r.Runs + n.Runs}
 			}
 		}
 	}

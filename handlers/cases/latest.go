@@ -16,8 +16,7 @@ type latest struct {
 	result    *cases.CaseResult
 	candidate int
 	old       bool
-	verdict   *cases.Verdict // of the run of the result
-	state     string         // of a run in progress; "" otherwise
+	state     string // of a run in progress; "" otherwise
 }
 
 // latest returns the newest result of each case with the draft.
@@ -35,18 +34,12 @@ func (c *call) latest(f *flow.Flow, file *cases.File, tests []cases.Test) (map[s
 			continue
 		}
 		loaded++
-		plan, report, verdicts, err := c.tests().Report(c.Ctx(), t)
+		plan, report, _, err := c.tests().Report(c.Ctx(), t)
 		if flow.IsNotFound(err) {
 			continue
 		}
 		if err != nil {
 			return nil, err
-		}
-		byRun := map[flow.RunID]*cases.Verdict{}
-		for v := range verdicts {
-			if verdicts[v].Candidate == k {
-				byRun[verdicts[v].RunID] = &verdicts[v]
-			}
 		}
 		sameSettings := file.SameSettings(&cases.File{Defaults: plan.File.Defaults, Gate: file.Gate})
 		for r := range report.Cases {
@@ -55,10 +48,31 @@ func (c *call) latest(f *flow.Flow, file *cases.File, tests []cases.Test) (map[s
 			if now == nil || found[row.ID] != nil || row.Results[k].State == cases.Pending {
 				continue
 			}
-			found[row.ID] = &latest{test: t, result: &row.Results[k], candidate: k, verdict: byRun[row.Results[k].RunID], old: t.Spec.Candidates[k].Hash != hash || !now.Same(then) || !sameSettings}
+			found[row.ID] = &latest{test: t, result: &row.Results[k], candidate: k, old: t.Spec.Candidates[k].Hash != hash || !now.Same(then) || !sameSettings}
 		}
 	}
 	return found, nil
+}
+
+// addChecks reads the checks of the latest results that rows show.
+func (c *call) addChecks(rows []view.Row, found map[string]*latest) error {
+	byTest := map[*cases.Test][]*cases.Verdict{}
+	for i := range rows {
+		if l := found[rows[i].ID]; l != nil && l.result != nil && l.result.Verdict != nil {
+			byTest[l.test] = append(byTest[l.test], l.result.Verdict)
+		}
+	}
+	for t, list := range byTest {
+		if err := c.s.Store.AddChecks(c.Ctx(), t, list); err != nil {
+			return err
+		}
+	}
+	for i := range rows {
+		if l := found[rows[i].ID]; l != nil && l.result != nil && l.result.Verdict != nil {
+			rows[i].Passed, rows[i].Checks = l.result.Verdict.PassedChecks(), len(l.result.Verdict.Checks)
+		}
+	}
+	return nil
 }
 
 // draftHash returns the hash by which tests name the draft.

@@ -25,24 +25,19 @@ const (
 // reported is a test with what it found.
 type reported struct {
 	*cases.Report
-	plan     *cases.Plan
-	verdicts []cases.Verdict
-	byRun    map[flow.RunID]*cases.Verdict
-	worse    map[string]bool // cases, with any candidate
-	better   map[string]bool
-	rates    map[string]map[string]cases.Rate // by the hash of the document, in the last reports
+	plan   *cases.Plan
+	worse  map[string]bool // cases, with any candidate
+	better map[string]bool
+	flaky  map[string]map[string]cases.Rate // by the hash of the document, in the last reports
 }
 
 // report reads the report of a test.
 func (c *call) report(t *cases.Test) (*reported, error) {
-	plan, report, verdicts, err := c.tests().Report(c.Ctx(), t)
+	plan, report, _, err := c.tests().Report(c.Ctx(), t)
 	if err != nil {
 		return nil, err
 	}
-	r := &reported{Report: report, plan: plan, verdicts: verdicts, byRun: make(map[flow.RunID]*cases.Verdict, len(verdicts)), worse: map[string]bool{}, better: map[string]bool{}}
-	for i := range verdicts {
-		r.byRun[verdicts[i].RunID] = &verdicts[i]
-	}
+	r := &reported{Report: report, plan: plan, worse: map[string]bool{}, better: map[string]bool{}}
 	for i := range report.Candidates {
 		for _, id := range report.Candidates[i].Worse {
 			r.worse[id] = true
@@ -76,7 +71,7 @@ func showReport(c *call, f *flow.Flow, t *cases.Test, run *flow.Run) error {
 		for i := range r.Candidates {
 			hashes = append(hashes, r.Candidates[i].Hash)
 		}
-		if r.rates, err = c.flaky(f, r.plan.File, hashes); err != nil {
+		if r.flaky, err = c.flaky(f, r.plan.File, t.Spec.Set, hashes); err != nil {
 			return err
 		}
 	}
@@ -84,9 +79,12 @@ func showReport(c *call, f *flow.Flow, t *cases.Test, run *flow.Run) error {
 		page.Spent += r.Candidates[i].Spent.Micros()
 		page.Candidates = append(page.Candidates, candidateCard(f, r, t.Spec.Baseline, i, page.MayEdit && run.State.Ended()))
 	}
-	ids := fillReport(r, page)
+	rows := fillReport(r, page)
+	if err := c.addRows(t, r, page, rows); err != nil {
+		return err
+	}
 	if page.Filter.Open != "" {
-		if page.Open, err = c.openCase(f, t, r, page, ids); err != nil {
+		if page.Open, err = c.openCase(f, t, r, page, rows); err != nil {
 			return err
 		}
 	}
@@ -129,7 +127,7 @@ func (r *reported) matches(row *cases.CaseReport, filter, tag string) bool {
 	case string(cases.Passed):
 		return r.stateOf(row) == cases.Passed
 	case flaky:
-		return slices.ContainsFunc(r.Candidates, func(k cases.CandidateReport) bool { return r.rates[k.Hash][row.ID].Flaky() })
+		return slices.ContainsFunc(r.Candidates, func(k cases.CandidateReport) bool { return r.flaky[k.Hash][row.ID].Flaky() })
 	}
 	for i := range row.Results {
 		if row.Results[i].State == cases.State(filter) && (i != r.plan.Spec.Baseline || len(row.Results) == 1) {
@@ -172,10 +170,9 @@ func (r *reported) rank(row *cases.CaseReport) int {
 	return 6
 }
 
-// fillReport fills in the filters and the rows. It returns the IDs of all cases that match, in order.
-func fillReport(r *reported, page *view.ReportPage) (ids []string) {
+// fillReport fills in the filters. It returns all cases that match, in order.
+func fillReport(r *reported, page *view.ReportPage) (rows []*cases.CaseReport) {
 	counts, tags := map[string]int{}, map[string]int{}
-	var rows []*cases.CaseReport
 	for i := range r.Cases {
 		row := &r.Cases[i]
 		for _, filter := range reportCases {
@@ -208,13 +205,31 @@ func fillReport(r *reported, page *view.ReportPage) (ids []string) {
 		page.Pills = append(page.Pills, view.ReportPill{Label: t, Tag: t, Count: tags[t]})
 	}
 	page.Matching = len(rows)
-	for i, row := range rows {
-		ids = append(ids, row.ID)
-		if i < page.Filter.Show {
-			page.Rows = append(page.Rows, r.row(row))
+	return rows
+}
+
+// addRows fills in the first rows of the table, and reads the checks that the page shows.
+func (c *call) addRows(t *cases.Test, r *reported, page *view.ReportPage, rows []*cases.CaseReport) error {
+	rows = rows[:min(len(rows), page.Filter.Show)]
+	read := rows
+	if open := r.Find(page.Filter.Open); open != nil && !slices.Contains(rows, open) {
+		read = append(slices.Clone(rows), open)
+	}
+	var shown []*cases.Verdict
+	for _, row := range read {
+		for i := range row.Results {
+			if v := row.Results[i].Verdict; v != nil {
+				shown = append(shown, v)
+			}
 		}
 	}
-	return ids
+	if err := c.s.Store.AddChecks(c.Ctx(), t, shown); err != nil {
+		return err
+	}
+	for _, row := range rows {
+		page.Rows = append(page.Rows, r.row(row))
+	}
+	return nil
 }
 
 // row returns a row of the table.
@@ -229,10 +244,10 @@ func (r *reported) row(row *cases.CaseReport) view.ReportCase {
 	for i := range row.Results {
 		result := &row.Results[i]
 		cell := view.ReportCell{State: string(result.State), Took: time.Duration(result.MS) * time.Millisecond, Micros: result.USD.Micros()}
-		if verdict := r.byRun[result.RunID]; verdict != nil {
-			cell.Passed, cell.Checks = verdict.PassedChecks(), len(verdict.Checks)
+		if result.Verdict != nil {
+			cell.Passed, cell.Checks = result.Verdict.PassedChecks(), len(result.Verdict.Checks)
 		}
-		if rate := r.rates[r.Candidates[i].Hash][row.ID]; rate.Flaky() {
+		if rate := r.flaky[r.Candidates[i].Hash][row.ID]; rate.Flaky() {
 			cell.Flaky = flakyText(rate)
 		}
 		v.Cells = append(v.Cells, cell)

@@ -15,7 +15,7 @@ import (
 const maxDiff = 32 << 10
 
 // openCase shows a case with the outputs of a candidate beside those of the baseline, or beside the expected ones.
-func (c *call) openCase(f *flow.Flow, t *cases.Test, r *reported, page *view.ReportPage, ids []string) (*view.OpenCase, error) {
+func (c *call) openCase(f *flow.Flow, t *cases.Test, r *reported, page *view.ReportPage, rows []*cases.CaseReport) (*view.OpenCase, error) {
 	at := slices.IndexFunc(r.Cases, func(k cases.CaseReport) bool { return k.ID == page.Filter.Open })
 	k := r.plan.File.Find(page.Filter.Open)
 	if at < 0 || k == nil {
@@ -31,12 +31,12 @@ func (c *call) openCase(f *flow.Flow, t *cases.Test, r *reported, page *view.Rep
 			o.Choices = append(o.Choices, view.Choice{Label: page.Candidates[i].Label, Candidate: i, Current: i == with})
 		}
 	}
-	if i := slices.Index(ids, k.ID); i >= 0 {
+	if i := slices.Index(rows, &r.Cases[at]); i >= 0 {
 		if i > 0 {
-			o.Previous = ids[i-1]
+			o.Previous = rows[i-1].ID
 		}
-		if i+1 < len(ids) {
-			o.Next = ids[i+1]
+		if i+1 < len(rows) {
+			o.Next = rows[i+1].ID
 		}
 	}
 	file, _, err := c.s.Store.FindCaseFile(c.Ctx(), f.WorkspaceID, f.ID)
@@ -55,7 +55,7 @@ func (c *call) openCase(f *flow.Flow, t *cases.Test, r *reported, page *view.Rep
 	o.Expect = o.Exists && after.Len() > 0
 	o.Outputs = diffOutputs(before, after, o.Before != "")
 	o.Checks = checkPairs(r, k, r.Cases[at].Results, with, t.Spec.Baseline)
-	o.Judges, err = c.judgeVerdicts(t, r.plan.File, k, r.byRun[result.RunID])
+	o.Judges, err = c.judgeVerdicts(t, r.plan.File, k, result.Verdict)
 	return o, err
 }
 
@@ -140,10 +140,10 @@ func outputText(o *flow.Object, name string) string {
 
 // checkPairs compares the checks of a case with the baseline and a candidate.
 func checkPairs(r *reported, k *cases.Case, of []cases.CaseResult, with, baseline int) (list []view.CheckPair) {
-	after := results(r.plan.File, k, r.byRun[of[with].RunID])
+	after := results(r.plan.File, k, of[with].Verdict)
 	var before []view.CheckResult
 	if baseline >= 0 && baseline != with {
-		before = results(r.plan.File, k, r.byRun[of[baseline].RunID])
+		before = results(r.plan.File, k, of[baseline].Verdict)
 	}
 	for i := range after {
 		pair := view.CheckPair{Subject: after[i].Subject, Text: after[i].Text, After: &after[i]}

@@ -63,7 +63,7 @@ func (r *Report) junit() []byte {
 			v := &row.Results[k]
 			one := junitCase{Name: row.ID, ClassName: r.Flow, Time: seconds(v.MS)}
 			total += v.MS
-			reason := &junitReason{Message: v.Message, Type: string(v.State), Text: strings.Join(r.reasons(row.ID, k), "\n")}
+			reason := &junitReason{Message: v.Message, Type: string(v.State), Text: strings.Join(reasons(v), "\n")}
 			switch v.State {
 			case cases.Passed:
 			case cases.Failed:

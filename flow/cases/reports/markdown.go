@@ -5,6 +5,7 @@ import (
 	"html"
 	"slices"
 	"strings"
+	"unicode"
 
 	"sluice/flow"
 	"sluice/flow/cases"
@@ -38,9 +39,13 @@ func (r *Report) details() (list []detail) {
 		if r.isBaseline(k) {
 			continue
 		}
+		worse := map[string]bool{}
+		for _, id := range r.Report.Candidates[k].Worse {
+			worse[id] = true
+		}
 		for i := range r.Report.Cases {
 			row := &r.Report.Cases[i]
-			d := detail{row: row, candidate: k, result: &row.Results[k], worse: slices.Contains(r.Report.Candidates[k].Worse, row.ID)}
+			d := detail{row: row, candidate: k, result: &row.Results[k], worse: worse[row.ID]}
 			if b := r.Plan.Spec.Baseline; b >= 0 && b != k {
 				d.was = &row.Results[b]
 			}
@@ -110,11 +115,11 @@ func (r *Report) writeDetail(b *strings.Builder, d *detail) {
 		}
 	}
 	b.WriteString("\n\n")
-	reasons := r.reasons(d.row.ID, d.candidate)
-	for _, text := range reasons[:min(len(reasons), maxReasons)] {
+	texts := reasons(d.result)
+	for _, text := range texts[:min(len(texts), maxReasons)] {
 		fmt.Fprintf(b, "- %s\n", code(wording.Truncate(text, maxReason)))
 	}
-	if n := len(reasons) - maxReasons; n > 0 {
+	if n := len(texts) - maxReasons; n > 0 {
 		fmt.Fprintf(b, "- and %d more\n", n)
 	}
 	r.writeOutputs(b, d)
@@ -141,7 +146,7 @@ func (r *Report) writeOutputs(b *strings.Builder, d *detail) {
 		if len(before) > maxOutput || len(after) > maxOutput {
 			continue
 		}
-		fmt.Fprintf(b, "\n<pre>%s: %s</pre>\n", html.EscapeString(name), wordDiff(before, after))
+		fmt.Fprintf(b, "\n<pre>%s: %s</pre>\n", html.EscapeString(visible(wording.OneLine(name))), wordDiff(before, after))
 	}
 }
 
@@ -149,7 +154,7 @@ func (r *Report) writeOutputs(b *strings.Builder, d *detail) {
 func wordDiff(before, after string) string {
 	var b strings.Builder
 	for _, p := range textdiff.Words(before, after) {
-		text := html.EscapeString(strings.ReplaceAll(p.Text, "\r", ""))
+		text := html.EscapeString(visible(strings.ReplaceAll(p.Text, "\r", "")))
 		switch p.Change {
 		case textdiff.Added:
 			text = "<ins>" + text + "</ins>"
@@ -233,7 +238,7 @@ func (r *Report) candidates() string {
 
 // code returns a text as a code span on one line.
 func code(text string) string {
-	text = wording.OneLine(text)
+	text = visible(wording.OneLine(text))
 	fence := "`"
 	for strings.Contains(text, fence) {
 		fence += "`"
@@ -244,10 +249,20 @@ func code(text string) string {
 	return fence + text + fence
 }
 
+// visible replaces control characters, except for line breaks and tabs, by U+FFFD: a terminal that prints the report must not follow them.
+func visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && unicode.IsControl(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
+}
+
 // plain escapes a text so that Markdown shows it unchanged. A zero-width space keeps GitHub from notifying people and linking issues.
 func plain(text string) string {
 	var b strings.Builder
-	for _, r := range wording.OneLine(text) {
+	for _, r := range visible(wording.OneLine(text)) {
 		if strings.ContainsRune("\\`*_{}[]<>|~&!", r) {
 			b.WriteByte('\\')
 		}

@@ -16,10 +16,9 @@ var Formats = []string{"csv", "junit", "markdown"}
 
 // Report is the report of a test with what the formats show of it.
 type Report struct {
-	Flow     string // slug
-	Plan     *cases.Plan
-	Report   *cases.Report
-	Verdicts []cases.Verdict
+	Flow   string // slug
+	Plan   *cases.Plan
+	Report *cases.Report // with the checks of the verdicts in Explained
 	// Outputs has the outputs of runs that Shown names. Those without content are missing.
 	Outputs map[flow.RunID]*flow.Object
 	// URL returns the address of a run on its page; nil for none.
@@ -61,24 +60,45 @@ func (r *Report) isBaseline(candidate int) bool {
 	return candidate == r.Plan.Spec.Baseline && len(r.Report.Candidates) > 1
 }
 
-// reasons returns what the checks of a case say against a candidate, one text for each check of its first run that does not pass.
-func (r *Report) reasons(id string, candidate int) (list []string) {
-	for i := range r.Verdicts {
-		v := &r.Verdicts[i]
-		if v.Case != id || v.Candidate != candidate || v.State == cases.Passed {
-			continue
+// reasons returns what the checks of a case say against a candidate, one text for each check of the run in its result that does not pass.
+func reasons(result *cases.CaseResult) (list []string) {
+	v := result.Verdict
+	if v == nil || v.State == cases.Passed {
+		return nil
+	}
+	for _, o := range v.Checks {
+		if o.State != cases.Passed && !o.Watch {
+			list = append(list, strings.TrimSuffix(o.Check+": "+o.Reason, ": "))
 		}
-		for _, o := range v.Checks {
-			if o.State != cases.Passed && !o.Watch {
-				list = append(list, strings.TrimSuffix(o.Check+": "+o.Reason, ": "))
+	}
+	if len(list) == 0 && v.Message != "" {
+		list = append(list, v.Message)
+	}
+	return list
+}
+
+// Explained returns the verdicts whose checks a format explains.
+func (r *Report) Explained(format string) (list []*cases.Verdict) {
+	add := func(result *cases.CaseResult) {
+		if v := result.Verdict; v != nil && v.State != cases.Passed {
+			list = append(list, v)
+		}
+	}
+	switch format {
+	case "junit":
+		for i := range r.Report.Cases {
+			for k := range r.Report.Candidates {
+				if !r.isBaseline(k) {
+					add(&r.Report.Cases[i].Results[k])
+				}
 			}
 		}
-		if len(list) == 0 && v.Message != "" {
-			list = append(list, v.Message)
+	case "markdown":
+		for _, d := range r.details() {
+			add(d.result)
 		}
-		return list
 	}
-	return nil
+	return list
 }
 
 // Shown returns the runs whose outputs the Markdown compares: those of cases that got worse or failed, and those of the baseline.

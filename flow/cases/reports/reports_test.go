@@ -31,7 +31,7 @@ func newReport() *Report {
 		{Candidate: 1, Case: "vat-id", State: cases.Failed, Message: "x", MS: 2000, RunID: "run_f"},
 	}
 	plan := cases.NewPlan(test, file)
-	r := &Report{Flow: "refunds", Plan: plan, Report: cases.NewReport(plan, verdicts), Verdicts: verdicts, Outputs: map[flow.RunID]*flow.Object{}}
+	r := &Report{Flow: "refunds", Plan: plan, Report: cases.NewReport(plan, verdicts), Outputs: map[flow.RunID]*flow.Object{}}
 	is, was := &flow.Object{}, &flow.Object{}
 	is.Set("answer", "Dear Ann, </pre> we refund @octocat today")
 	was.Set("answer", "Dear Ann, </pre> we replace it today")
@@ -124,14 +124,14 @@ func TestMarkdown_fits_into_a_comment(t *testing.T) {
 	for len(r.Plan.Spec.Candidates) < cases.MaxCandidates {
 		r.Plan.Spec.Candidates = append(r.Plan.Spec.Candidates, cases.Candidate{Label: "the draft with " + strings.Repeat("y", 500)})
 	}
-	r.Verdicts = nil
+	var verdicts []cases.Verdict
 	for k := range r.Plan.Spec.Candidates {
 		for i := range file.Cases {
-			r.Verdicts = append(r.Verdicts, cases.Verdict{Candidate: k, Case: file.Cases[i].ID, State: cases.Failed, Message: strings.Repeat("z", 5000)})
+			verdicts = append(verdicts, cases.Verdict{Candidate: k, Case: file.Cases[i].ID, State: cases.Failed, Message: strings.Repeat("z", 5000)})
 		}
 	}
 	r.Plan.File = &file
-	r.Report = cases.NewReport(r.Plan, r.Verdicts)
+	r.Report = cases.NewReport(r.Plan, verdicts)
 	data, _ := r.Write("markdown")
 	if len(data) > 65_536 || !strings.Contains(string(data), "more cases.") {
 		t.Errorf("%d bytes", len(data))
