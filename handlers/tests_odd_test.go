@@ -35,6 +35,16 @@ func TestChecks_of_odd_values(t *testing.T) {
 		{`0.30000000000000004`, `{"output":"v","equals":0.3}`, "failed", "wanted 0.3"},
 		{`0.30000000000000004`, `{"output":"v","equals":0.3,"within":1e-9}`, "passed", ""},
 		{`9007199254740993`, `{"output":"v","equals":9007199254740992}`, "failed", "9007199254740993"},
+		{`0.4`, `{"output":"v","equals":0.3,"within":0.1}`, "passed", ""},
+		{`1.1`, `{"output":"v","equals":1,"within":0.1}`, "passed", ""},
+		{`1.11`, `{"output":"v","equals":1,"within":0.1}`, "failed", "wanted 1"},
+		{`-0.1`, `{"output":"v","equals":0.1,"within":0.2}`, "passed", ""},
+		{`9007199254740993`, `{"output":"v","equals":9007199254740992,"within":0.5}`, "failed", "9007199254740993"},
+		{`9007199254740993`, `{"output":"v","equals":9007199254740992,"within":1}`, "passed", ""},
+		{`1e400`, `{"output":"v","equals":10e399,"within":0.1}`, "passed", ""},
+		{`1e-999999999999`, `{"output":"v","equals":0,"within":0.1}`, "passed", ""},
+		{`1e999999999999`, `{"output":"v","equals":1e999999999998,"within":1e300}`, "failed", "1e999999999999"},
+		{`{"a":[0.4]}`, `{"output":"v","equals":{"a":[0.3]},"within":0.1}`, "passed", ""},
 		{`1e308`, `{"output":"v","equals":-1e308,"within":1e300}`, "failed", ""},
 		{`"1.0"`, `{"output":"v","equals":"1.05","within":0.1}`, "failed", `wanted "1.05"`},
 		{`"1"`, `{"output":"v","equals":1,"within":5}`, "failed", `wanted 1, got "1"`},
@@ -90,27 +100,46 @@ func TestCases_of_odd_bodies(t *testing.T) {
 		status int
 		text   string
 	}{
-		"twice":           {`{"inputs":{"v":1,"v":2}}`, 400, "twice"},
-		"a member twice":  {`{"tags":["a"],"tags":["b"]}`, 400, "twice"},
-		"no UTF-8":        {"{\"inputs\":{\"v\":\"\xff\"}}", 400, ""},
-		"half a pair":     {`{"inputs":{"v":"\ud800"}}`, 400, ""},
-		"NaN":             {`{"inputs":{"v":NaN}}`, 400, ""},
-		"within text":     {`{"checks":[{"output":"v","equals":1,"within":"much"}]}`, 422, "/checks/0/within"},
-		"within negative": {`{"checks":[{"output":"v","equals":1,"within":-1}]}`, 422, "/checks/0/within"},
-		"ignore":          {`{"checks":[{"output":"v","equals":1,"ignore":["id"]}]}`, 422, "/checks/0/ignore/0"},
-		"pattern":         {`{"checks":[{"output":"v","matches":"("}]}`, 422, "/checks/0/matches"},
-		"two kinds":       {`{"checks":[{"output":"v","equals":1,"contains":"x"}]}`, 422, "not both"},
-		"many checks":     {`{"checks":[` + strings.TrimSuffix(strings.Repeat(`{"status":"succeeded"},`, 101), ",") + `]}`, 422, "/checks"},
-		"many judges":     {`{"checks":[` + strings.TrimSuffix(strings.Repeat(`{"judge":"Fine.","model":"a/b"},`, 11), ",") + `]}`, 422, "judges"},
-		"even votes":      {`{"checks":[{"judge":"Fine.","model":"a/b","votes":2}]}`, 422, "/checks/0/votes"},
-		"large":           {sized(1<<20 - 100), 200, ""},
-		"too large":       {sized(1 << 20), 413, ""},
-		"no object":       {`[]`, 400, ""},
-		"a stub":          {`{"stubs":{"in":{"outputs":1}}}`, 422, "/stubs/in/outputs"},
-		"an answer":       {`{"answers":{"ask":{"decision":"maybe"}}}`, 422, "/answers/ask/decision"},
-		"a time":          {`{"now":"yesterday"}`, 422, "/now"},
-		"a repeat":        {`{"repeat":11}`, 422, "/repeat"},
-		"a pass":          {`{"repeat":2,"pass":3}`, 422, "/pass"},
+		"twice":            {`{"inputs":{"v":1,"v":2}}`, 400, "twice"},
+		"a member twice":   {`{"tags":["a"],"tags":["b"]}`, 400, "twice"},
+		"no UTF-8":         {"{\"inputs\":{\"v\":\"\xff\"}}", 400, ""},
+		"half a pair":      {`{"inputs":{"v":"\ud800"}}`, 400, ""},
+		"NaN":              {`{"inputs":{"v":NaN}}`, 400, ""},
+		"within text":      {`{"checks":[{"output":"v","equals":1,"within":"much"}]}`, 422, "/checks/0/within"},
+		"within negative":  {`{"checks":[{"output":"v","equals":1,"within":-1}]}`, 422, "/checks/0/within"},
+		"ignore":           {`{"checks":[{"output":"v","equals":1,"ignore":["id"]}]}`, 422, "/checks/0/ignore/0"},
+		"pattern":          {`{"checks":[{"output":"v","matches":"("}]}`, 422, "/checks/0/matches"},
+		"a long pattern":   {`{"checks":[{"output":"v","matches":"` + strings.Repeat("a|", 2000) + `b"}]}`, 422, "is longer than 2,000 bytes"},
+		"a huge pattern":   {`{"checks":[{"output":"v","matches":"((a{1000}){1000}){1000}"}]}`, 422, "/checks/0/matches"},
+		"a Perl pattern":   {`{"checks":[{"output":"v","matches":"(?<=x)y"}]}`, 422, "(?<"},
+		"an unknown check": {`{"checks":[{"output":"v","equal":1}]}`, 422, "equals"},
+		"no checks":        {`{"checks":{}}`, 422, "/checks"},
+		"no check":         {`{"checks":[null]}`, 422, "/checks/0"},
+		"10,000 checks":    {`{"checks":[` + strings.TrimSuffix(strings.Repeat(`{"status":"succeeded"},`, 10_000), ",") + `]}`, 422, "at most 100 checks"},
+		"deep":             {`{"inputs":{"v":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}}`, 400, ""},
+		"deep schema":      {`{"checks":[{"output":"v","schema":` + strings.Repeat(`{"items":`, 5_000) + "{}" + strings.Repeat("}", 5_000) + `}]}`, 400, ""},
+		"a BOM":            {"\ufeff" + `{"inputs":{"v":1}}`, 200, ""},
+		"CRLF":             {"{\r\n\"inputs\": {\"v\": 1}\r\n}\r\n", 200, ""},
+		"UTF-16":           {"\xff\xfe{\x00}\x00", 400, ""},
+		"large numbers":    {`{"inputs":{"v":[1e400,-1e400,1e-400,123456789012345678901234567890]}}`, 200, ""},
+		"within 1e400":     {`{"checks":[{"output":"v","equals":1,"within":1e400}]}`, 422, "/checks/0/within"},
+		"repeat 1e400":     {`{"repeat":1e400}`, 422, "/repeat"},
+		"repeat 1.5":       {`{"repeat":1.5}`, 422, "/repeat"},
+		"a long tag":       {`{"tags":["` + strings.Repeat("x", 201) + `"]}`, 422, "/tags/0"},
+		"another ID":       {`{"id":"other"}`, 200, `"id":"odd"`},
+		"a run ID":         {`{"from_run":"run_1"}`, 422, "/from_run"},
+		"two kinds":        {`{"checks":[{"output":"v","equals":1,"contains":"x"}]}`, 422, "not both"},
+		"many checks":      {`{"checks":[` + strings.TrimSuffix(strings.Repeat(`{"status":"succeeded"},`, 101), ",") + `]}`, 422, "/checks"},
+		"many judges":      {`{"checks":[` + strings.TrimSuffix(strings.Repeat(`{"judge":"Fine.","model":"a/b"},`, 11), ",") + `]}`, 422, "judges"},
+		"even votes":       {`{"checks":[{"judge":"Fine.","model":"a/b","votes":2}]}`, 422, "/checks/0/votes"},
+		"large":            {sized(1<<20 - 100), 200, ""},
+		"too large":        {sized(1 << 20), 413, ""},
+		"no object":        {`[]`, 400, ""},
+		"a stub":           {`{"stubs":{"in":{"outputs":1}}}`, 422, "/stubs/in/outputs"},
+		"an answer":        {`{"answers":{"ask":{"decision":"maybe"}}}`, 422, "/answers/ask/decision"},
+		"a time":           {`{"now":"yesterday"}`, 422, "/now"},
+		"a repeat":         {`{"repeat":11}`, 422, "/repeat"},
+		"a pass":           {`{"repeat":2,"pass":3}`, 422, "/pass"},
 	} {
 		status, _, raw := c.send("PUT", "/v1/flow/"+c.flow+"/cases/odd", r.body)
 		if status != r.status || !strings.Contains(raw, r.text) {
@@ -285,4 +314,23 @@ func TestTests_slow_down_when_a_provider_is_busy(t *testing.T) {
 	if r := c.test(`{"mode":"fill"}`); r.State != "passed" {
 		t.Errorf("%+v after %d calls and %s", r, asked.Load(), time.Since(start))
 	}
+}
+
+// TestCases_of_deep_and_many_values_stay_readable stores values as deep as a request may have, and more values together than one may have. A file
+// with all cases nests them deeper.
+func TestCases_of_deep_and_many_values_stay_readable(t *testing.T) {
+	onBothStores(t, func(t *testing.T, h *webtest.Env) {
+		c := &testClient{newCaller(h, nil, flow.Key{Scopes: flow.Scopes}), h.PublishedFlow(jsonFlow)}
+		deep := strings.Repeat("[", flow.MaxJSONDepth-2) + "1" + strings.Repeat("]", flow.MaxJSONDepth-2)
+		c.must(200, "PUT", "/cases/deep", `{"inputs":{"v":1},"expected":{"w":`+deep+`}}`)
+		for i := range 3 {
+			c.must(200, "PUT", fmt.Sprintf("/cases/many%d", i), `{"inputs":{"v":[`+strings.Repeat("1,", 400_000)+`1]}}`)
+		}
+		c.must(200, "GET", "/cases", "")
+		if r := c.test(`{"mode":"replay"}`); r.State != "passed" || len(r.Cases) != 4 {
+			t.Errorf("%.1000v", r)
+		}
+		c.must(200, "GET", "/companions/tests", "")
+		c.must(204, "DELETE", "/cases/many0", "")
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"sluice/cmd/sluice/client"
 	"sluice/cmd/sluice/remote"
@@ -31,9 +32,23 @@ func table[T any](w io.Writer, header string, list []T, row func(*T) string) err
 		fmt.Fprintln(columns, header)
 	}
 	for i := range list {
-		fmt.Fprintln(columns, row(&list[i]))
+		fmt.Fprintln(columns, oneLine(row(&list[i])))
 	}
 	return columns.Flush()
+}
+
+// oneLine replaces line breaks by spaces and other control characters by U+FFFD, but for tabs: names and messages have texts of others, which
+// must not begin lines of their own in the log of a CI server, and must not control a terminal.
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029':
+			return ' '
+		case r != '\t' && unicode.IsControl(r):
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
 }
 
 // printList prints a list as a table or, for --json, as an array. An empty list is [] as JSON, and a

@@ -122,7 +122,7 @@ const noTest = "there is no such test; GET /v1/flow/FLOW/tests lists the tests o
 
 // print prints a report: its first line, and the cases that do not pass.
 func (r *testResult) print(s *streams, name string) {
-	fmt.Fprintf(s.Out, "%s: %s\n", name, r.Summary)
+	fmt.Fprintf(s.Out, "%s: %s\n", name, oneLine(r.Summary))
 	if r.Status != string(flow.RunSucceeded) && r.ended() {
 		fmt.Fprintf(s.Out, "  The test is %s; its run says why.\n", r.Status)
 	}
@@ -135,7 +135,7 @@ func (r *testResult) print(s *streams, name string) {
 			if len(r.Candidates) > 1 {
 				of = " (" + r.Candidates[k].Label + ")"
 			}
-			fmt.Fprintf(s.Out, "  %s%s: %s. %s\n", c.ID, of, result.State, result.Message)
+			fmt.Fprintf(s.Out, "  %s%s: %s. %s\n", c.ID, oneLine(of), result.State, oneLine(result.Message))
 		}
 	}
 }

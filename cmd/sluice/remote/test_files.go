@@ -35,7 +35,9 @@ func ReadTestFiles(paths []string) (*TestFiles, error) {
 	}
 	t := &TestFiles{flows: map[string]*source{}, tests: map[string]*source{}}
 	for _, f := range list {
-		t.add(f)
+		if err := t.add(f); err != nil {
+			return nil, err
+		}
 	}
 	for _, f := range list {
 		if err := t.addBeside(f); err != nil {
@@ -56,7 +58,8 @@ func ReadTestFiles(paths []string) (*TestFiles, error) {
 }
 
 // add adds a flow, or cases. Other files beside flows do not matter to tests.
-func (t *TestFiles) add(f *source) {
+func (t *TestFiles) add(f *source) error {
+	files := t.flows
 	switch {
 	case f.companion == nil:
 		if f.slug() == "" { // a file with any name
@@ -65,10 +68,16 @@ func (t *TestFiles) add(f *source) {
 				o.Set("slug", document.Slugify(name))
 			}
 		}
-		t.flows[f.slug()] = f
 	case f.companion.Name == testsName:
-		t.tests[f.slug()] = f
+		files = t.tests
+	default:
+		return nil
 	}
+	if first := files[f.slug()]; first != nil && first.path != f.path {
+		return fmt.Errorf("%s and %s are files of one flow, %s; test one of them", first.path, f.path, f.slug())
+	}
+	files[f.slug()] = f
+	return nil
 }
 
 // addBeside adds the files in the directory of one that belong to it.
