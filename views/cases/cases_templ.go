@@ -522,11 +522,7 @@ func detail(l ListPage, r Row, d Detail) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("</dl></details> ")
 		}
 		if len(d.Picture.Nodes) > 0 {
-			templ_7745c5c3_Buffer.WriteString("<details class=\"case-flow\"")
-			if d.Live {
-				templ_7745c5c3_Buffer.WriteString(" open")
-			}
-			templ_7745c5c3_Buffer.WriteString("><summary>")
+			templ_7745c5c3_Buffer.WriteString("<details class=\"case-flow\" open><summary>")
 			if d.Live {
 				templ_7745c5c3_Buffer.WriteString("Flow in this run")
 			} else {

@@ -2,6 +2,7 @@ package cases
 
 import (
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -228,6 +229,41 @@ func (p ReportPage) poll() string {
 }
 
 func (p ReportPage) pollID() string { return "poll-" + strconv.FormatInt(p.Now.UnixMilli(), 36) }
+
+// leadPiece is a part of the first sentence of a report.
+type leadPiece struct {
+	Text string
+	Case string // that it names, or ""
+}
+
+// caseID matches what may be the ID of a case.
+var caseID = regexp.MustCompile(`[a-z0-9][a-z0-9_-]*`)
+
+// lead returns the first sentence of the summary. The cases that it names in parentheses are pieces of their own.
+func (p ReportPage) lead() (pieces []leadPiece) {
+	first, _, more := strings.Cut(p.Summary, ". ")
+	if more {
+		first += "."
+	}
+	changed := map[string]bool{}
+	for i := range p.Rows {
+		changed[p.Rows[i].ID] = p.Rows[i].Change != ""
+	}
+	names, end := strings.LastIndex(first, "("), 0
+	for _, at := range caseID.FindAllStringIndex(first, -1) {
+		if id := first[at[0]:at[1]]; names >= 0 && at[0] > names && changed[id] {
+			pieces = append(pieces, leadPiece{Text: first[end:at[0]]}, leadPiece{Text: id, Case: id})
+			end = at[1]
+		}
+	}
+	return append(pieces, leadPiece{Text: first[end:]})
+}
+
+// rest returns what follows the first sentence of the summary.
+func (p ReportPage) rest() string {
+	_, rest, _ := strings.Cut(p.Summary, ". ")
+	return rest
+}
 
 // about sums up what was tested.
 func (p ReportPage) about() string {

@@ -138,11 +138,33 @@ func ReportBody(r ReportPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Buffer.WriteString("<p class=\"card report-lead\">")
-		if templ_7745c5c3_Err = render.Text(r.Summary).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 62, 41); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
+		templ_7745c5c3_Buffer.WriteString("<div class=\"card report-lead\"><p>")
+		for _, piece := range r.lead() {
+			if piece.Case != "" {
+				templ_7745c5c3_Buffer.WriteString("<a class=\"link\" href=\"")
+				if templ_7745c5c3_Err = render.URL(r.open(piece.Case)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 66, 47); templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Buffer.WriteString("\">")
+				if templ_7745c5c3_Err = render.Text(piece.Text).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 66, 62); templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Buffer.WriteString("</a>")
+			} else {
+				if templ_7745c5c3_Err = render.Text(piece.Text).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 68, 18); templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+			}
 		}
-		templ_7745c5c3_Buffer.WriteString("</p><div class=\"candidate-cards\">")
+		templ_7745c5c3_Buffer.WriteString("</p>")
+		if r.rest() != "" {
+			templ_7745c5c3_Buffer.WriteString("<p class=\"muted\">")
+			if templ_7745c5c3_Err = render.Text(r.rest()).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 73, 31); templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Buffer.WriteString("</p>")
+		}
+		templ_7745c5c3_Buffer.WriteString("</div><div class=\"candidate-cards\">")
 		for i, c := range r.Candidates {
 			templ_7745c5c3_Err = candidateCard(r, c, i).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
@@ -168,11 +190,11 @@ func ReportBody(r ReportPage) templ.Component {
 		}
 		if r.Live != nil {
 			templ_7745c5c3_Buffer.WriteString("<div id=\"")
-			if templ_7745c5c3_Err = render.Attribute(r.pollID()).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 76, 23); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(r.pollID()).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 89, 23); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\" hidden data-hx-get=\"")
-			if templ_7745c5c3_Err = render.Attribute(r.poll()).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 76, 55); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(r.poll()).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 89, 55); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\" data-hx-trigger=\"load delay:1000ms, visibilitychange from:document\" data-hx-sync=\"this:drop\" data-hx-target=\"#report\" data-hx-swap=\"outerMorph\"></div>")
@@ -189,31 +211,31 @@ func candidateCard(r ReportPage, c CandidateCard, i int) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"card candidate-card\" role=\"group\" aria-label=\"")
-		if templ_7745c5c3_Err = render.Attribute(c.Label).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 83, 67); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Attribute(c.Label).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 96, 67); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("\"><h2>")
-		if templ_7745c5c3_Err = render.Text(c.Label).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 85, 12); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Text(c.Label).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 98, 12); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString(" ")
 		if c.About != "" {
 			templ_7745c5c3_Buffer.WriteString("<small>")
-			if templ_7745c5c3_Err = render.Text(c.About).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 87, 20); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(c.About).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 100, 20); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</small>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</h2><p class=\"passes\"><b>")
-		if templ_7745c5c3_Err = render.Text(components.Count(c.Passed)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 90, 51); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Text(components.Count(c.Passed)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 103, 51); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("</b> of ")
-		if templ_7745c5c3_Err = render.Text(components.Count(c.Total)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 90, 88); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Text(components.Count(c.Total)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 103, 88); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString(" pass</p><svg class=\"pass-bar\" viewBox=\"0 0 100 4\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect x=\"0\" y=\"0\" width=\"")
-		if templ_7745c5c3_Err = render.Attribute(c.share()).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 91, 125); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Attribute(c.share()).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 104, 125); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("\" height=\"4\"></rect></svg><dl>")
@@ -224,12 +246,12 @@ func candidateCard(r ReportPage, c CandidateCard, i int) templ.Component {
 				templ_7745c5c3_Buffer := templ.GetBuffer()
 				var templ_7745c5c3_ElementScripts []templ.ComponentScript
 				templ_7745c5c3_Buffer.WriteString("<dd class=\"")
-				var templ_7745c5c3_Var24 = []any{templ.KV("bad", c.Worse > 0)}
-				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var24...)
+				var templ_7745c5c3_Var27 = []any{templ.KV("bad", c.Worse > 0)}
+				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var27...)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var24).String()).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 1, 0); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var27).String()).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 1, 0); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("\"")
@@ -244,25 +266,25 @@ func candidateCard(r ReportPage, c CandidateCard, i int) templ.Component {
 				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			if templ_7745c5c3_Err = render.Text(c.difference()).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 94, 85); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(c.difference()).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 107, 85); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</dd></div>")
 		}
 		templ_7745c5c3_Buffer.WriteString("<div><dt>Cost</dt><dd>")
-		if templ_7745c5c3_Err = render.Text(components.Money(c.Micros)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 99, 33); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Text(components.Money(c.Micros)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 112, 33); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString(" <small>")
-		if templ_7745c5c3_Err = render.Text(c.Cost).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 100, 20); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Text(c.Cost).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 113, 20); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("</small></dd></div><div><dt>p95</dt><dd>")
-		if templ_7745c5c3_Err = render.Text(components.Duration(c.P95)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 106, 33); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Text(components.Duration(c.P95)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 119, 33); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString(" <small>")
-		if templ_7745c5c3_Err = render.Text(c.Time).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 107, 20); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Text(c.Time).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 120, 20); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("</small></dd></div></dl>")
@@ -271,11 +293,11 @@ func candidateCard(r ReportPage, c CandidateCard, i int) templ.Component {
 		}
 		if c.MayDraft {
 			templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(r.path("/draft")).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 115, 48); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.URL(r.path("/draft")).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 128, 48); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\"><input type=\"hidden\" name=\"candidate\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(whole(i)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 116, 58); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(whole(i)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 129, 58); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\">")
@@ -302,7 +324,7 @@ func openCase(r ReportPage, o OpenCase) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("<h2 id=\"open-title\">")
-		if templ_7745c5c3_Err = render.Text(o.Title).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 128, 32); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Text(o.Title).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 141, 32); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("</h2>")
@@ -316,7 +338,7 @@ func openCase(r ReportPage, o OpenCase) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<nav class=\"segments\" aria-label=\"Candidate\">")
 			for _, k := range o.Choices {
 				templ_7745c5c3_Buffer.WriteString("<a href=\"")
-				if templ_7745c5c3_Err = render.URL(r.choose(k)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 136, 25); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.URL(r.choose(k)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 149, 25); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("\"")
@@ -324,7 +346,7 @@ func openCase(r ReportPage, o OpenCase) templ.Component {
 					templ_7745c5c3_Buffer.WriteString(" aria-current=\"true\"")
 				}
 				templ_7745c5c3_Buffer.WriteString(">")
-				if templ_7745c5c3_Err = render.Text(k.Label).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 140, 16); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Text(k.Label).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 153, 16); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("</a>")
@@ -355,12 +377,12 @@ func openCase(r ReportPage, o OpenCase) templ.Component {
 				templ_7745c5c3_Buffer := templ.GetBuffer()
 				var templ_7745c5c3_ElementScripts []templ.ComponentScript
 				templ_7745c5c3_Buffer.WriteString("<p class=\"")
-				var templ_7745c5c3_Var37 = []any{"case-message", tone(o.State)}
-				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var37...)
+				var templ_7745c5c3_Var40 = []any{"case-message", tone(o.State)}
+				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var40...)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var37).String()).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 1, 0); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var40).String()).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 1, 0); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("\"")
@@ -375,7 +397,7 @@ func openCase(r ReportPage, o OpenCase) templ.Component {
 				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			if templ_7745c5c3_Err = render.Text(o.Message).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 156, 58); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(o.Message).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 169, 58); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</p>")
@@ -383,7 +405,7 @@ func openCase(r ReportPage, o OpenCase) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<dl class=\"case-values\">")
 		for _, v := range o.Inputs {
 			templ_7745c5c3_Buffer.WriteString("<div><dt class=\"mono\">")
-			if templ_7745c5c3_Err = render.Text(v.Name).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 161, 31); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(v.Name).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 174, 31); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</dt><dd>")
@@ -396,23 +418,23 @@ func openCase(r ReportPage, o OpenCase) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("</dl>")
 		for _, d := range o.Outputs {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"diff-pair\" role=\"group\" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute("Output "+d.Name).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 169, 71); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute("Output "+d.Name).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 182, 71); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\">")
 			if o.Before != "" {
 				templ_7745c5c3_Buffer.WriteString("<div><header><b>")
-				if templ_7745c5c3_Err = render.Text(o.Before).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 173, 21); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Text(o.Before).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 186, 21); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("</b> <code>")
-				if templ_7745c5c3_Err = render.Text(d.Name).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 174, 22); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Text(d.Name).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 187, 22); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("</code> ")
 				if o.BeforeRun != "" {
 					templ_7745c5c3_Buffer.WriteString("<a class=\"link\" href=\"")
-					if templ_7745c5c3_Err = render.URL(templ.SafeURL(components.RunPath(o.BeforeRun))).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 176, 78); templ_7745c5c3_Err != nil {
+					if templ_7745c5c3_Err = render.URL(templ.SafeURL(components.RunPath(o.BeforeRun))).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 189, 78); templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					templ_7745c5c3_Buffer.WriteString("\">Open run</a>")
@@ -421,13 +443,13 @@ func openCase(r ReportPage, o OpenCase) templ.Component {
 				for _, piece := range d.Before {
 					if piece.Changed {
 						templ_7745c5c3_Buffer.WriteString("<del>")
-						if templ_7745c5c3_Err = render.Text(piece.Text).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 182, 27); templ_7745c5c3_Err != nil {
+						if templ_7745c5c3_Err = render.Text(piece.Text).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 195, 27); templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 						templ_7745c5c3_Buffer.WriteString("</del>")
 					} else {
 						templ_7745c5c3_Buffer.WriteString("<span>")
-						if templ_7745c5c3_Err = render.Text(piece.Text).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 184, 28); templ_7745c5c3_Err != nil {
+						if templ_7745c5c3_Err = render.Text(piece.Text).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 197, 28); templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 						templ_7745c5c3_Buffer.WriteString("</span>")
@@ -436,17 +458,17 @@ func openCase(r ReportPage, o OpenCase) templ.Component {
 				templ_7745c5c3_Buffer.WriteString("</p></div>")
 			}
 			templ_7745c5c3_Buffer.WriteString("<div><header><b>")
-			if templ_7745c5c3_Err = render.Text(o.After).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 192, 19); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(o.After).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 205, 19); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</b> <code>")
-			if templ_7745c5c3_Err = render.Text(d.Name).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 193, 21); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(d.Name).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 206, 21); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</code> ")
 			if o.AfterRun != "" {
 				templ_7745c5c3_Buffer.WriteString("<a class=\"link\" href=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(components.RunPath(o.AfterRun))).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 195, 76); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.URL(templ.SafeURL(components.RunPath(o.AfterRun))).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 208, 76); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("\">Open run</a>")
@@ -455,13 +477,13 @@ func openCase(r ReportPage, o OpenCase) templ.Component {
 			for _, piece := range d.After {
 				if piece.Changed {
 					templ_7745c5c3_Buffer.WriteString("<ins>")
-					if templ_7745c5c3_Err = render.Text(piece.Text).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 201, 26); templ_7745c5c3_Err != nil {
+					if templ_7745c5c3_Err = render.Text(piece.Text).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 214, 26); templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					templ_7745c5c3_Buffer.WriteString("</ins>")
 				} else {
 					templ_7745c5c3_Buffer.WriteString("<span>")
-					if templ_7745c5c3_Err = render.Text(piece.Text).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 203, 27); templ_7745c5c3_Err != nil {
+					if templ_7745c5c3_Err = render.Text(piece.Text).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 216, 27); templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					templ_7745c5c3_Buffer.WriteString("</span>")
@@ -471,7 +493,7 @@ func openCase(r ReportPage, o OpenCase) templ.Component {
 		}
 		if len(o.Outputs) == 0 && o.AfterRun != "" {
 			templ_7745c5c3_Buffer.WriteString("<p><a class=\"link\" href=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(components.RunPath(o.AfterRun))).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 211, 75); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.URL(templ.SafeURL(components.RunPath(o.AfterRun))).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 224, 75); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\">Open run</a></p>")
@@ -497,15 +519,15 @@ func openCase(r ReportPage, o OpenCase) templ.Component {
 			}
 			if o.Expect {
 				templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-				if templ_7745c5c3_Err = render.URL(r.path("/expect")).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 224, 51); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.URL(r.path("/expect")).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 237, 51); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("\"><input type=\"hidden\" name=\"case\" value=\"")
-				if templ_7745c5c3_Err = render.Attribute(o.ID).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 225, 51); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Attribute(o.ID).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 238, 51); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("\"> <input type=\"hidden\" name=\"candidate\" value=\"")
-				if templ_7745c5c3_Err = render.Attribute(whole(o.Candidate)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 226, 70); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Attribute(whole(o.Candidate)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 239, 70); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("\">")
@@ -531,23 +553,23 @@ func judgeVerdicts(r ReportPage, o OpenCase) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<section class=\"judge-marks\" aria-labelledby=\"judge-marks\"><h3 id=\"judge-marks\">Check the judge</h3>")
 		for _, v := range o.Judges {
 			templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(r.path("/marks")).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 240, 48); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.URL(r.path("/marks")).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 253, 48); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\"><input type=\"hidden\" name=\"case\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(o.ID).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 241, 49); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(o.ID).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 254, 49); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\"> <input type=\"hidden\" name=\"candidate\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(whole(o.Candidate)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 242, 68); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(whole(o.Candidate)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 255, 68); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\"> <input type=\"hidden\" name=\"repeat\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(whole(v.Repeat)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 243, 62); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(whole(v.Repeat)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 256, 62); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\"> <input type=\"hidden\" name=\"check\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(v.Check).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 244, 53); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(v.Check).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 257, 53); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\"><p>")
@@ -556,21 +578,21 @@ func judgeVerdicts(r ReportPage, o OpenCase) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("<b>")
-			if templ_7745c5c3_Err = render.Text(v.Check).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 247, 17); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(v.Check).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 260, 17); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</b> ")
-			if templ_7745c5c3_Err = render.Text(v.Reason).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 248, 15); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(v.Reason).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 261, 15); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString(" <small>")
-			if templ_7745c5c3_Err = render.Text(v.Agreement).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 250, 19); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(v.Agreement).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 263, 19); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if v.Warning != "" {
 				templ_7745c5c3_Buffer.WriteString("<span class=\"wait\">")
-				if templ_7745c5c3_Err = render.Text(v.Warning).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 252, 37); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Text(v.Warning).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 265, 37); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("</span>")
@@ -578,7 +600,7 @@ func judgeVerdicts(r ReportPage, o OpenCase) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("</small></p>")
 			if r.MayEdit {
 				templ_7745c5c3_Buffer.WriteString("<span class=\"bar\" role=\"group\" aria-label=\"")
-				if templ_7745c5c3_Err = render.Attribute("Is the verdict of "+v.Check+" right?").Write(templ_7745c5c3_Buffer, `cases/report.templ`, 257, 91); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Attribute("Is the verdict of "+v.Check+" right?").Write(templ_7745c5c3_Buffer, `cases/report.templ`, 270, 91); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("\">")
@@ -611,15 +633,15 @@ func reportNotes(r ReportPage) templ.Component {
 				templ_7745c5c3_Buffer.WriteString(" open")
 			}
 			templ_7745c5c3_Buffer.WriteString("><summary><h2>Notes</h2></summary><form class=\"body\" method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(r.path("/notes")).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 272, 61); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.URL(r.path("/notes")).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 285, 61); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\"><label class=\"unseen\" for=\"notes\">Notes</label> <textarea class=\"area\" id=\"notes\" name=\"notes\" rows=\"3\" maxlength=\"")
-			if templ_7745c5c3_Err = render.Attribute(whole(r.MaxNotes)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 274, 89); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(whole(r.MaxNotes)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 287, 89); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(r.Notes).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 274, 101); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(r.Notes).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 287, 101); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</textarea>")
@@ -630,7 +652,7 @@ func reportNotes(r ReportPage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("</form></details>")
 		} else if r.Notes != "" {
 			templ_7745c5c3_Buffer.WriteString("<section class=\"card report-notes\" aria-labelledby=\"notes\"><h2 id=\"notes\">Notes</h2><p class=\"body\">")
-			if templ_7745c5c3_Err = render.Text(r.Notes).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 281, 28); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(r.Notes).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 294, 28); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</p></section>")
@@ -646,27 +668,27 @@ func checkPairs(o OpenCase) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"check-table\">")
-		templ_7745c5c3_Var73 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
+		templ_7745c5c3_Var76 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<thead><tr><th scope=\"col\">Output</th><th scope=\"col\">Check</th>")
 			if o.BeforeRun != "" {
 				templ_7745c5c3_Buffer.WriteString("<th scope=\"col\">")
-				if templ_7745c5c3_Err = render.Text(o.Before).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 295, 32); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Text(o.Before).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 308, 32); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("</th>")
 			}
 			templ_7745c5c3_Buffer.WriteString("<th scope=\"col\">")
-			if templ_7745c5c3_Err = render.Text(o.After).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 297, 30); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(o.After).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 310, 30); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</th></tr></thead> <tbody>")
 			for _, c := range o.Checks {
 				templ_7745c5c3_Buffer.WriteString("<tr><td><code>")
-				if templ_7745c5c3_Err = render.Text(c.Subject).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 303, 27); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Text(c.Subject).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 316, 27); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("</code></td><td>")
-				if templ_7745c5c3_Err = render.Text(c.Text).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 304, 18); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Text(c.Text).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 317, 18); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("</td>")
@@ -688,7 +710,7 @@ func checkPairs(o OpenCase) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("</tbody>")
 			return nil
 		})
-		templ_7745c5c3_Err = components.Table("Checks of "+o.Title).Render(templ.WithChildren(ctx, templ_7745c5c3_Var73), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = components.Table("Checks of "+o.Title).Render(templ.WithChildren(ctx, templ_7745c5c3_Var76), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -710,12 +732,12 @@ func checkCell(c *CheckResult) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<span>")
 			if c.Score != "" {
 				templ_7745c5c3_Buffer.WriteString("<b>")
-				if templ_7745c5c3_Err = render.Text(c.Score).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 326, 17); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Text(c.Score).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 339, 17); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("</b> ")
 			}
-			if templ_7745c5c3_Err = render.Text(c.Reason).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 328, 14); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(c.Reason).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 341, 14); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
@@ -737,7 +759,7 @@ func reportCases(r ReportPage) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<section class=\"card report-cases\" aria-labelledby=\"report-cases\"><div class=\"title\"><h2 id=\"report-cases\">Cases</h2><div class=\"bar row-filters\" role=\"group\" aria-label=\"Filter cases\">")
 		for _, k := range r.Pills {
 			templ_7745c5c3_Buffer.WriteString("<a class=\"chip\" href=\"")
-			if templ_7745c5c3_Err = render.URL(r.pill(k)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 346, 22); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.URL(r.pill(k)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 359, 22); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\"")
@@ -751,12 +773,12 @@ func reportCases(r ReportPage) templ.Component {
 					templ_7745c5c3_Buffer := templ.GetBuffer()
 					var templ_7745c5c3_ElementScripts []templ.ComponentScript
 					templ_7745c5c3_Buffer.WriteString("<i class=\"")
-					var templ_7745c5c3_Var83 = []any{k.Cases}
-					templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var83...)
+					var templ_7745c5c3_Var86 = []any{k.Cases}
+					templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var86...)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var83).String()).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 1, 0); templ_7745c5c3_Err != nil {
+					if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var86).String()).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 1, 0); templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					templ_7745c5c3_Buffer.WriteString("\" aria-hidden=\"true\"")
@@ -772,11 +794,11 @@ func reportCases(r ReportPage) templ.Component {
 				}
 				templ_7745c5c3_Buffer.WriteString("></i> ")
 			}
-			if templ_7745c5c3_Err = render.Text(k.Label).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 354, 15); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(k.Label).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 367, 15); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString(" <span class=\"count\">")
-			if templ_7745c5c3_Err = render.Text(components.Count(k.Count)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 354, 65); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(components.Count(k.Count)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 367, 65); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</span></a>")
@@ -784,16 +806,16 @@ func reportCases(r ReportPage) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("</div></div>")
 		if len(r.Rows) == 0 {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"body muted\">No cases match. <a class=\"link\" href=\"")
-			if templ_7745c5c3_Err = render.URL(r.with(ReportFilter{})).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 360, 86); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.URL(r.with(ReportFilter{})).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 373, 86); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\">Show all</a></p>")
 		} else {
-			templ_7745c5c3_Var88 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
+			templ_7745c5c3_Var91 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_Buffer.WriteString("<thead><tr><th scope=\"col\">Case</th>")
 				for _, c := range r.Candidates {
 					templ_7745c5c3_Buffer.WriteString("<th scope=\"col\">")
-					if templ_7745c5c3_Err = render.Text(c.Label).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 367, 32); templ_7745c5c3_Err != nil {
+					if templ_7745c5c3_Err = render.Text(c.Label).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 380, 32); templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					templ_7745c5c3_Buffer.WriteString("</th>")
@@ -804,11 +826,11 @@ func reportCases(r ReportPage) templ.Component {
 				templ_7745c5c3_Buffer.WriteString("</tr></thead> <tbody>")
 				for _, c := range r.Rows {
 					templ_7745c5c3_Buffer.WriteString("<tr><td class=\"main\"><a class=\"row\" href=\"")
-					if templ_7745c5c3_Err = render.URL(r.open(c.ID)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 378, 42); templ_7745c5c3_Err != nil {
+					if templ_7745c5c3_Err = render.URL(r.open(c.ID)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 391, 42); templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					templ_7745c5c3_Buffer.WriteString("\">")
-					if templ_7745c5c3_Err = render.Text(c.Title).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 378, 54); templ_7745c5c3_Err != nil {
+					if templ_7745c5c3_Err = render.Text(c.Title).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 391, 54); templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					templ_7745c5c3_Buffer.WriteString("</a> ")
@@ -830,12 +852,12 @@ func reportCases(r ReportPage) templ.Component {
 							templ_7745c5c3_Buffer := templ.GetBuffer()
 							var templ_7745c5c3_ElementScripts []templ.ComponentScript
 							templ_7745c5c3_Buffer.WriteString("<b class=\"")
-							var templ_7745c5c3_Var92 = []any{tone(k.State)}
-							templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var92...)
+							var templ_7745c5c3_Var95 = []any{tone(k.State)}
+							templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var95...)
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
-							if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var92).String()).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 1, 0); templ_7745c5c3_Err != nil {
+							if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var95).String()).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 1, 0); templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
 							templ_7745c5c3_Buffer.WriteString("\"")
@@ -850,20 +872,20 @@ func reportCases(r ReportPage) templ.Component {
 							templ.ReleaseBuffer(templ_7745c5c3_Buffer)
 						}
 						templ_7745c5c3_Buffer.WriteString(">")
-						if templ_7745c5c3_Err = render.Text(k.text()).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 386, 46); templ_7745c5c3_Err != nil {
+						if templ_7745c5c3_Err = render.Text(k.text()).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 399, 46); templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 						templ_7745c5c3_Buffer.WriteString("</b> ")
 						if k.Took > 0 {
 							templ_7745c5c3_Buffer.WriteString("<small>")
-							if templ_7745c5c3_Err = render.Text(components.Duration(k.Took)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 388, 46); templ_7745c5c3_Err != nil {
+							if templ_7745c5c3_Err = render.Text(components.Duration(k.Took)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 401, 46); templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
 							templ_7745c5c3_Buffer.WriteString("</small> ")
 						}
 						if k.Micros > 0 {
 							templ_7745c5c3_Buffer.WriteString("<small>")
-							if templ_7745c5c3_Err = render.Text(components.Money(k.Micros)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 391, 45); templ_7745c5c3_Err != nil {
+							if templ_7745c5c3_Err = render.Text(components.Money(k.Micros)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 404, 45); templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
 							templ_7745c5c3_Buffer.WriteString("</small> ")
@@ -882,12 +904,12 @@ func reportCases(r ReportPage) templ.Component {
 							templ_7745c5c3_Buffer := templ.GetBuffer()
 							var templ_7745c5c3_ElementScripts []templ.ComponentScript
 							templ_7745c5c3_Buffer.WriteString("<td class=\"")
-							var templ_7745c5c3_Var97 = []any{"wide", templ.KV("bad", c.Change == "worse"), templ.KV("ok", c.Change == "better")}
-							templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var97...)
+							var templ_7745c5c3_Var100 = []any{"wide", templ.KV("bad", c.Change == "worse"), templ.KV("ok", c.Change == "better")}
+							templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var100...)
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
-							if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var97).String()).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 1, 0); templ_7745c5c3_Err != nil {
+							if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var100).String()).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 1, 0); templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
 							templ_7745c5c3_Buffer.WriteString("\"")
@@ -902,7 +924,7 @@ func reportCases(r ReportPage) templ.Component {
 							templ.ReleaseBuffer(templ_7745c5c3_Buffer)
 						}
 						templ_7745c5c3_Buffer.WriteString(">")
-						if templ_7745c5c3_Err = render.Text(changeWord(c.Change)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 399, 127); templ_7745c5c3_Err != nil {
+						if templ_7745c5c3_Err = render.Text(changeWord(c.Change)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 412, 127); templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 						templ_7745c5c3_Buffer.WriteString("</td>")
@@ -912,25 +934,25 @@ func reportCases(r ReportPage) templ.Component {
 				templ_7745c5c3_Buffer.WriteString("</tbody>")
 				return nil
 			})
-			templ_7745c5c3_Err = components.Table("Cases and candidates").Render(templ.WithChildren(ctx, templ_7745c5c3_Var88), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Table("Cases and candidates").Render(templ.WithChildren(ctx, templ_7745c5c3_Var91), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			if r.Matching > len(r.Rows) {
 				templ_7745c5c3_Buffer.WriteString("<p class=\"body muted\">")
-				if templ_7745c5c3_Err = render.Text(components.Count(len(r.Rows))).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 406, 57); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Text(components.Count(len(r.Rows))).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 419, 57); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString(" of ")
-				if templ_7745c5c3_Err = render.Text(components.Count(r.Matching)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 406, 93); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Text(components.Count(r.Matching)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 419, 93); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString(" <a class=\"link\" href=\"")
-				if templ_7745c5c3_Err = render.URL(r.more()).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 406, 127); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.URL(r.more()).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 419, 127); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("\">Show ")
-				if templ_7745c5c3_Err = render.Text(components.Count(ShownCases)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 406, 165); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Text(components.Count(ShownCases)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 419, 165); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString(" more</a></p>")

@@ -152,10 +152,13 @@ func Tokens(u Usage) string {
 	return components.Count(int(u.InputTokens)) + " → " + components.Count(int(u.OutputTokens)) + " tokens"
 }
 
-// of says which version ran.
+// of says which version ran, or "" for a document without a number, as in a test.
 func (m RunMark) of() string {
-	if m.Draft {
+	switch {
+	case m.Draft:
 		return "draft"
+	case m.Version == 0:
+		return ""
 	}
 	return "v" + components.Count(int(m.Version))
 }

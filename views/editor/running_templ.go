@@ -316,16 +316,20 @@ func RunBar(m RunMark, now int64) templ.Component {
 		if templ_7745c5c3_Err = render.Text(shortID(m.ID)).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 107, 73); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Buffer.WriteString("</a> <span class=\"run-part\">")
-		if templ_7745c5c3_Err = render.Text(m.of()).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 108, 33); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
+		templ_7745c5c3_Buffer.WriteString("</a> ")
+		if m.of() != "" {
+			templ_7745c5c3_Buffer.WriteString("<span class=\"run-part\">")
+			if templ_7745c5c3_Err = render.Text(m.of()).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 109, 34); templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Buffer.WriteString("</span> ")
 		}
-		templ_7745c5c3_Buffer.WriteString("</span> <span class=\"run-part\" data-steps>")
-		if templ_7745c5c3_Err = render.Text(m.Steps()).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 109, 47); templ_7745c5c3_Err != nil {
+		templ_7745c5c3_Buffer.WriteString("<span class=\"run-part\" data-steps>")
+		if templ_7745c5c3_Err = render.Text(m.Steps()).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 111, 47); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("</span> <span class=\"run-part\" data-elapsed>")
-		if templ_7745c5c3_Err = render.Text(components.Duration(m.Duration)).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 110, 71); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Text(components.Duration(m.Duration)).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 112, 71); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("</span> <span class=\"run-part\" data-cost")
@@ -333,24 +337,24 @@ func RunBar(m RunMark, now int64) templ.Component {
 			templ_7745c5c3_Buffer.WriteString(" hidden")
 		}
 		templ_7745c5c3_Buffer.WriteString(">")
-		if templ_7745c5c3_Err = render.Text(m.Total()).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 111, 74); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Text(m.Total()).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 113, 74); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("</span> ")
 		if m.Error != nil {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"run-error\" title=\"")
-			if templ_7745c5c3_Err = render.Attribute(m.Error.Text).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 113, 47); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(m.Error.Text).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 115, 47); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(m.Error.Text).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 113, 64); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(m.Error.Text).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 115, 64); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</span> ")
 		}
 		if m.MayRun && !m.ended() {
 			templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(m.path("/cancel")).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 116, 49); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.URL(m.path("/cancel")).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 118, 49); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\"><button class=\"btn small\" data-command=\"stop\">")
@@ -361,11 +365,11 @@ func RunBar(m RunMark, now int64) templ.Component {
 			templ_7745c5c3_Buffer.WriteString(" Stop</button></form>")
 		} else if m.MayRun {
 			templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(components.FlowURL(m.FlowID, "/run")).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 123, 68); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.URL(components.FlowURL(m.FlowID, "/run")).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 125, 68); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\"><input type=\"hidden\" name=\"parent\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(m.ID).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 124, 51); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(m.ID).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 126, 51); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\"> <button class=\"btn small\" data-command=\"rerun\" title=\"Run the draft with the same inputs; unchanged results are reused\">")
@@ -381,7 +385,7 @@ func RunBar(m RunMark, now int64) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("</button> <a class=\"btn quiet small leave-run\" href=\"")
-		if templ_7745c5c3_Err = render.URL(components.FlowURL(m.FlowID, "")).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 134, 78); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.URL(components.FlowURL(m.FlowID, "")).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 136, 78); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("\" data-command=\"leave-run\" title=\"Leave this run\">")
@@ -423,7 +427,7 @@ func FlowRuns(l RunList) templ.Component {
 				}
 			}
 			templ_7745c5c3_Buffer.WriteString("</ol><a class=\"all-runs\" href=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL("/runs?flow="+l.FlowID)).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 157, 69); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.URL(templ.SafeURL("/runs?flow="+l.FlowID)).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 159, 69); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\">All runs")
@@ -445,7 +449,7 @@ func runFirst(flowID string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<a class=\"btn small\" href=\"")
-		if templ_7745c5c3_Err = render.URL(components.FlowURL(flowID, "/run")).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 167, 63); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.URL(components.FlowURL(flowID, "/run")).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 169, 63); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("\" data-command=\"run-with\">")
@@ -463,11 +467,11 @@ func runRow(m RunMark, l RunList) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<li><a href=\"")
-		if templ_7745c5c3_Err = render.URL(m.replay()).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 176, 20); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.URL(m.replay()).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 178, 20); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("\" data-replay=\"")
-		if templ_7745c5c3_Err = render.Attribute(m.ID).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 177, 21); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Attribute(m.ID).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 179, 21); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("\"")
@@ -485,21 +489,21 @@ func runRow(m RunMark, l RunList) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("</span> <span class=\"detail\">")
-		if templ_7745c5c3_Err = render.Text(triggerWord(m.Trigger)).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 186, 48); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Text(triggerWord(m.Trigger)).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 188, 48); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString(" · ")
-		if templ_7745c5c3_Err = render.Text(m.of()).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 186, 62); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Text(m.of()).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 188, 62); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("</span> <span class=\"took\">")
 		if m.Duration > 0 {
-			if templ_7745c5c3_Err = render.Text(components.Duration(m.Duration)).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 189, 38); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(components.Duration(m.Duration)).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 191, 38); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
 		templ_7745c5c3_Buffer.WriteString("</span> <span class=\"cost\">")
-		if templ_7745c5c3_Err = render.Text(m.cost()).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 192, 32); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Text(m.cost()).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 194, 32); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("</span></a></li>")
@@ -514,11 +518,11 @@ func Data(d DataPanel) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"data\" data-node=\"")
-		if templ_7745c5c3_Err = render.Attribute(d.Node).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 199, 37); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Attribute(d.Node).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 201, 37); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("\"><header><h2>")
-		if templ_7745c5c3_Err = render.Text(d.Title).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 201, 16); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Text(d.Title).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 203, 16); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("</h2>")
@@ -529,17 +533,17 @@ func Data(d DataPanel) templ.Component {
 			}
 		}
 		templ_7745c5c3_Buffer.WriteString("<span class=\"much\">")
-		if templ_7745c5c3_Err = render.Text(d.facts()).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 205, 33); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Text(d.facts()).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 207, 33); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("</span> ")
 		if d.Run != nil {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"much run-of\">run <a class=\"mono\" href=\"")
-			if templ_7745c5c3_Err = render.URL(d.Run.page()).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 207, 69); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.URL(d.Run.page()).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 209, 69); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(shortID(d.Run.ID)).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 207, 91); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(shortID(d.Run.ID)).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 209, 91); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</a></span>")
@@ -557,7 +561,7 @@ func Data(d DataPanel) templ.Component {
 		}
 		if text := d.absence(); text != "" && !d.HasPin {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"pane-empty\">")
-			if templ_7745c5c3_Err = render.Text(text).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 215, 31); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(text).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 217, 31); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</p>")
@@ -606,7 +610,7 @@ func pinButtons(d DataPanel) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"pin-acts\">")
 			if d.HasPin {
 				templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-				if templ_7745c5c3_Err = render.URL(d.pinPath("unpin")).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 240, 51); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.URL(d.pinPath("unpin")).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 242, 51); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("\" data-pin-form><button class=\"btn small\" title=\"Run the node instead of using these outputs (P)\">")
@@ -617,11 +621,11 @@ func pinButtons(d DataPanel) templ.Component {
 				templ_7745c5c3_Buffer.WriteString(" Unpin</button></form>")
 			} else if len(d.Outputs) > 0 && d.Run != nil {
 				templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-				if templ_7745c5c3_Err = render.URL(d.pinPath("pin")).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 247, 49); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.URL(d.pinPath("pin")).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 249, 49); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("\" data-pin-form><input type=\"hidden\" name=\"run\" value=\"")
-				if templ_7745c5c3_Err = render.Attribute(d.Run.ID).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 248, 53); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Attribute(d.Run.ID).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 250, 53); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("\"> <button class=\"btn small\" title=\"Runs of the draft use these outputs instead of running the node (P)\">")
@@ -653,7 +657,7 @@ func pinEditor(d DataPanel) templ.Component {
 				templ_7745c5c3_Buffer.WriteString("Pin a custom output")
 			}
 			templ_7745c5c3_Buffer.WriteString("</summary><form method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(d.pinPath("pin")).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 269, 48); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.URL(d.pinPath("pin")).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 271, 48); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\" data-pin-form>")
