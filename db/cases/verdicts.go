@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -114,29 +115,22 @@ func (s *Cases) addChecks(ctx context.Context, t *cases.Test, candidate int, lis
 	return err
 }
 
-// CountFlaky counts the runs of the cases of which some passed and others failed, in columns of one workspace. The result has the cases of each
-// column, by their IDs; cases whose runs all ended in one way are left out.
+// CountFlaky counts the runs of cases that passed at some times and failed at others, in columns of one workspace. The result has the cases of
+// each column, by their IDs; cases whose runs all ended in one way are left out.
 func (s *Cases) CountFlaky(ctx context.Context, columns []cases.Column) ([]map[string]cases.Rate, error) {
 	rates := make([]map[string]cases.Rate, len(columns))
 	if len(columns) == 0 {
 		return rates, nil
 	}
-	q, at := &lists.Query{}, map[string]int{}
-	q.Add("WITH counted AS MATERIALIZED (SELECT test_id, candidate, case_id, sum(CASE state WHEN 'passed' THEN 1 ELSE 0 END) AS passed, sum(CASE state WHEN 'failed' THEN 1 ELSE 0 END) AS failed\n",
-		"FROM verdicts WHERE workspace_id = ", q.Arg(string(columns[0].Test.WorkspaceID)), " AND (")
+	at := map[string]int{}
 	for i, k := range columns {
 		at[fmt.Sprint(k.Test.ID, k.Candidate)] = i
-		switch {
-		case i > 0 && columns[i-1].Test.ID == k.Test.ID:
-			q.Add(", ", q.Arg(int64(k.Candidate)))
-			continue
-		case i > 0:
-			q.Add(") OR ")
-		}
-		q.Add("test_id = ", q.Arg(k.Test.ID), " AND candidate IN (", q.Arg(int64(k.Candidate)))
 	}
-	q.Add(")) GROUP BY test_id, candidate, case_id)\n",
-		"SELECT test_id, candidate, case_id, passed, passed + failed FROM counted WHERE case_id IN (SELECT case_id FROM counted GROUP BY case_id HAVING sum(passed) > 0 AND sum(failed) > 0)")
+	q := &lists.Query{} // most cases never fail, and grouping the others is cheap
+	q.Add("WITH failing AS MATERIALIZED (SELECT DISTINCT case_id FROM verdicts WHERE state = 'failed' AND ", inColumns(q, columns), ")\n",
+		"SELECT test_id, candidate, case_id, sum(CASE state WHEN 'passed' THEN 1 ELSE 0 END), count(*) FROM verdicts\n",
+		"WHERE state IN ('passed', 'failed') AND case_id IN (SELECT case_id FROM failing) AND ", inColumns(q, columns), " GROUP BY test_id, candidate, case_id")
+	total := map[string]cases.Rate{}
 	_, err := lists.Collect(ctx, s.DB, q, func(rows *sql.Rows) (none struct{}, err error) {
 		var test, id string
 		var candidate int
@@ -149,10 +143,27 @@ func (s *Cases) CountFlaky(ctx context.Context, columns []cases.Column) ([]map[s
 			rates[i] = map[string]cases.Rate{}
 		}
 		rates[i][id] = r
+		total[id] = cases.Rate{Passed: total[id].Passed + r.Passed, Runs: total[id].Runs + r.Runs}
 		return none, nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("count verdicts: %w", err)
 	}
+	for i := range rates {
+		maps.DeleteFunc(rates[i], func(id string, _ cases.Rate) bool { return !total[id].Flaky() })
+	}
 	return rates, nil
+}
+
+// inColumns returns the condition of the verdicts in columns.
+func inColumns(q *lists.Query, columns []cases.Column) string {
+	var tests []string
+	for i := 0; i < len(columns); {
+		test, candidates := columns[i].Test, []string{}
+		for ; i < len(columns) && columns[i].Test.ID == test.ID; i++ {
+			candidates = append(candidates, q.Arg(int64(columns[i].Candidate)))
+		}
+		tests = append(tests, "test_id = "+q.Arg(test.ID)+" AND candidate IN ("+strings.Join(candidates, ", ")+")")
+	}
+	return "workspace_id = " + q.Arg(string(columns[0].Test.WorkspaceID)) + " AND (" + strings.Join(tests, " OR ") + ")"
 }

@@ -262,7 +262,8 @@ func (c *call) picture(run *flow.Run, v *cases.Verdict) components.Picture {
 	}
 	for _, e := range d.Edges {
 		mark := "carried"
-		if states[e.ToNode()] == string(flow.StepSkipped) || states[e.FromNode()] == string(flow.StepSkipped) {
+		to, from := flow.StepState(states[e.ToNode()]), flow.StepState(states[e.FromNode()])
+		if to == flow.StepSkipped || from == flow.StepSkipped || !from.Ended() {
 			mark = "idle"
 		}
 		drawing.Edge(e, mark)

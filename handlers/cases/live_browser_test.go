@@ -29,6 +29,7 @@ func TestCases_show_the_states_of_nodes_while_they_run(t *testing.T) {
 	p.Click(".case-open form .btn")
 	p.There(".case-open .case-flow svg .running")
 	p.Until(`document.querySelectorAll(".case-open .case-flow svg .box").length === 2`)
+	p.There(".case-open .case-flow svg .edge.idle")
 	p.There(".test-progress progress")
 	p.Shot("cases-live")
 	p.Theme("dark")
@@ -61,4 +62,5 @@ func TestCases_show_the_states_of_nodes_while_they_run(t *testing.T) {
 	p.There("#case-slow [data-state=passed]")
 	p.Gone("#tests [id^=poll-]")
 	p.There(".case-open .case-flow svg .succeeded")
+	p.There(".case-open .case-flow svg .edge.carried")
 }
