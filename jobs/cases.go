@@ -19,7 +19,7 @@ type caseStore interface {
 	FindTest(ctx context.Context, ws flow.WorkspaceID, id string) (*cases.Test, error)
 	FindCaseSet(ctx context.Context, ws flow.WorkspaceID, hash string) (*cases.File, error)
 	FindTestOfRun(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) (*cases.Test, error)
-	// ListVerdicts returns the verdicts without the outcomes of their checks, but for those that a report counts.
+	// ListVerdicts returns the verdicts without the outcomes of their checks, except those that a report counts.
 	ListVerdicts(ctx context.Context, p *cases.Plan) ([]cases.Verdict, error)
 	// DropRecordings deletes recordings that no test has used for a long time, at most limit.
 	DropRecordings(ctx context.Context, limit int) error

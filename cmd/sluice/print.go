@@ -37,7 +37,7 @@ func table[T any](w io.Writer, header string, list []T, row func(*T) string) err
 	return columns.Flush()
 }
 
-// oneLine replaces line breaks by spaces and other control characters by U+FFFD, but for tabs: names and messages have texts of others, which
+// oneLine replaces line breaks by spaces, and other control characters except tabs by U+FFFD: names and messages have texts of others, which
 // must not begin lines of their own in the log of a CI server, and must not control a terminal.
 func oneLine(text string) string {
 	return strings.Map(func(r rune) rune {

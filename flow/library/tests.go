@@ -33,7 +33,7 @@ type CaseStore interface {
 	FindCaseSet(ctx context.Context, ws flow.WorkspaceID, hash string) (*cases.File, error)
 	ListTests(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, before string, limit int) ([]cases.Test, error)
 	FindRun(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) (*flow.Run, error)
-	// ListVerdicts returns the verdicts without the outcomes of their checks, but for those that a report counts.
+	// ListVerdicts returns the verdicts without the outcomes of their checks, except those that a report counts.
 	ListVerdicts(ctx context.Context, p *cases.Plan) ([]cases.Verdict, error)
 	// AddChecks reads the outcomes of the checks of some verdicts of a test.
 	AddChecks(ctx context.Context, t *cases.Test, list []*cases.Verdict) error
