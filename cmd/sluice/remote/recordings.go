@@ -224,7 +224,7 @@ func findSecrets(v any, at string) (found []string) {
 			if name == "credential" && o.Len() == 1 { // the name of one
 				continue
 			}
-			if text, isText := item.(string); isText && text != "" && text != removedText && flow.IsSecretMember(name, text) {
+			if text, isText := item.(string); isText && text != "" && text != flow.Redacted && flow.IsSecretMember(name, text) {
 				found = append(found, here)
 				continue
 			}
@@ -233,9 +233,6 @@ func findSecrets(v any, at string) (found []string) {
 	}
 	return found
 }
-
-// removedText takes the place of secrets that were removed when the result was recorded.
-const removedText = "[removed]"
 
 var hash = regexp.MustCompile(`^(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|(?:file|run|flow)_[0-9a-z]{26})$`)
 
