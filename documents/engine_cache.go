@@ -20,8 +20,8 @@ const (
 	// compiles the PDF engine.
 	compileMark = "SLUICE_COMPILES_PDF_ENGINE"
 	// compileTime is the time limit for compiling, which takes about four seconds of CPU
-	// time, and longer on a busy machine.
-	compileTime  = 3 * time.Minute
+	// time, and many times as long on a busy machine. It only ends a process that hangs.
+	compileTime  = 20 * time.Minute
 	enginePrefix = "pdf-engine-"
 )
 

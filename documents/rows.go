@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"sluice/documents/charset"
+	"sluice/documents/delimited"
 	"sluice/flow/value"
 )
 
@@ -24,23 +24,24 @@ const (
 	tablePeek = 64 << 10
 	// tableSample bounds the lines beyond ASCII from which an encoding is detected.
 	tableSample = 256 << 10
+	blanks      = " \t\r\n"
 )
 
 // Rows reads the rows of a table one by one, so that memory stays flat for any size: CSV in any of the
-// usual separators and encodings, JSON Lines, or the first sheet of a workbook.
+// usual separators and encodings, JSON (a list of objects, or an object in each line), or the first sheet of a workbook.
 type Rows struct {
-	Format   string   // csv, jsonl or xlsx
+	Format   string   // csv, json, jsonl or xlsx
 	Encoding string   // of a text
-	Columns  []string // the header; nil for JSON Lines, whose rows name their own members
+	Columns  []string // the header; nil for JSON, whose rows name their own members
 
 	read  func() (number int, cells []string, object *value.Object, err error)
 	close func()
 }
 
-// Row is a row. Number is the line of its beginning in the file, or its number in the sheet.
+// Row is a row. Number is the line of its beginning in the file, or its number in the sheet or list.
 type Row struct {
 	Number int
-	Values *value.Object // by column; texts, except in JSON Lines
+	Values *value.Object // by column; texts, except in JSON
 }
 
 // Close releases what the table uses, apart from the content that it reads.
@@ -103,16 +104,24 @@ func (r *Reader) OpenRows(ctx context.Context, group, name, mime string, content
 		return nil, err
 	}
 	if bytes.IndexByte(peek, 0) >= 0 {
-		return nil, refuse("This is not a table. Use CSV, TSV, JSON Lines or XLSX.")
+		return nil, refuse("This is not a table. Use CSV, TSV, JSON or XLSX.")
 	}
 	t := &Rows{Format: "csv", Encoding: encoding.Name, close: func() {}}
 	ending := strings.ToLower(path.Ext(name))
-	if ending == ".jsonl" || ending == ".ndjson" || ending != ".csv" && ending != ".tsv" && bytes.HasPrefix(bytes.TrimLeft(peek, " \t\r\n"), []byte("{")) {
-		t.Format = "jsonl"
-		t.read = jsonLines(text)
-		return t, nil
+	start := bytes.TrimLeft(peek, blanks)
+	inList, isList := bytes.CutPrefix(start, []byte("["))
+	inList = bytes.TrimLeft(inList, blanks)
+	switch {
+	case ending == ".csv" || ending == ".tsv":
+		return t, t.openCSV(text, ending)
+	case isList && (bytes.HasPrefix(inList, []byte("{")) || bytes.HasPrefix(inList, []byte("]"))):
+		t.Format, t.read = "json", jsonList(text)
+	case ending == ".jsonl" || ending == ".ndjson" || bytes.HasPrefix(start, []byte("{")):
+		t.Format, t.read = "jsonl", jsonLines(text)
+	default:
+		return t, t.openCSV(text, ending)
 	}
-	return t, t.openCSV(text, string(peek), ending)
+	return t, nil
 }
 
 // tableEncoding returns the encoding of a text that begins with head. A text that is ASCII for the first
@@ -166,68 +175,22 @@ func isASCII(line []byte) bool {
 	return true
 }
 
-// rowReader returns errTableRow once a row takes more bytes than it may. The reader of a row sets left.
-type rowReader struct {
-	io.Reader
-	left int
-	cr   bool // a carriage return alone ends a line
-}
-
-var errTableRow = refuse("A row is larger than 1 MiB, or a quotation mark is not closed.")
-
-// Read implements io.Reader.
-func (r *rowReader) Read(p []byte) (int, error) {
-	if r.left <= 0 {
-		return 0, errTableRow
+// openCSV reads the header of a CSV.
+func (t *Rows) openCSV(text io.Reader, ending string) error {
+	var separator rune
+	if ending == ".tsv" {
+		separator = '\t'
 	}
-	n, err := r.Reader.Read(p)
-	r.left -= n
-	if r.cr {
-		for i := range p[:n] {
-			if p[i] == '\r' {
-				p[i] = '\n'
-			}
-		}
-	}
-	return n, err
-}
-
-// openCSV reads the header of a CSV. It is as lenient as readCSV.
-func (t *Rows) openCSV(text io.Reader, peek, ending string) error {
-	limited := &rowReader{Reader: text, left: MaxTableRow + tablePeek, cr: strings.ContainsRune(peek, '\r') && !strings.ContainsRune(peek, '\n')}
-	if limited.cr {
-		peek = strings.ReplaceAll(peek, "\r", "\n")
-	}
-	comma, rest := statedSeparator(peek)
-	skipped := comma != 0
-	switch {
-	case skipped:
-	case ending == ".tsv":
-		comma = '\t'
-	default:
-		comma = separator(rest)
-	}
-	rows := csv.NewReader(limited)
-	rows.Comma, rows.FieldsPerRecord, rows.LazyQuotes, rows.ReuseRecord = comma, -1, true, true
+	rows := delimited.NewReader(text, separator, MaxTableRow)
 	t.read = func() (int, []string, *value.Object, error) {
-		limited.left = MaxTableRow + tablePeek
-		cells, err := rows.Read()
-		switch parse := (*csv.ParseError)(nil); {
-		case errors.As(err, &parse):
-			return 0, nil, nil, refuse("Line %d is not valid CSV: %v.", parse.StartLine, parse.Err)
-		case err != nil:
-			return 0, nil, nil, err
+		line, cells, err := rows.Read()
+		if wrong, ok := errors.AsType[*delimited.Error](err); ok {
+			err = refuse("Line %d: %s.", wrong.Line, wrong.Reason)
 		}
-		line, _ := rows.FieldPos(0)
 		for i := range cells {
 			cells[i] = strings.TrimSpace(cells[i])
 		}
-		return line, cells, nil, nil
-	}
-	if skipped {
-		if _, _, _, err := t.read(); err != nil {
-			return err
-		}
+		return line, cells, nil, err
 	}
 	return t.readHeader()
 }
@@ -249,38 +212,6 @@ func (t *Rows) readHeader() error {
 			t.Columns = columnNames(cells)
 			return nil
 		}
-	}
-}
-
-// jsonLines reads a JSON object from each line that is not blank.
-func jsonLines(text io.Reader) func() (int, []string, *value.Object, error) {
-	lines := bufio.NewScanner(text)
-	lines.Buffer(make([]byte, 0, tablePeek), MaxTableRow+2)
-	number := 0
-	return func() (int, []string, *value.Object, error) {
-		for lines.Scan() {
-			number++
-			line := bytes.TrimSpace(lines.Bytes())
-			if len(line) == 0 {
-				continue
-			}
-			v, err := value.Decode(line)
-			if err != nil {
-				return 0, nil, nil, refuse("Line %d is not valid JSON: %v.", number, err)
-			}
-			o, ok := v.(*value.Object)
-			if !ok {
-				return 0, nil, nil, refuse("Line %d is not a JSON object.", number)
-			}
-			return number, nil, o, nil
-		}
-		if errors.Is(lines.Err(), bufio.ErrTooLong) {
-			return 0, nil, nil, refuse("Line %d is larger than 1 MiB.", number+1)
-		}
-		if lines.Err() != nil {
-			return 0, nil, nil, lines.Err()
-		}
-		return 0, nil, nil, io.EOF
 	}
 }
 
@@ -328,7 +259,7 @@ func sheetRows(content io.Reader) func() (int, []string, *value.Object, error) {
 	return func() (int, []string, *value.Object, error) {
 		if !lines.Scan() {
 			if errors.Is(lines.Err(), bufio.ErrTooLong) {
-				return 0, nil, nil, errTableRow
+				return 0, nil, nil, refuse("A row is larger than 1 MiB.")
 			}
 			if lines.Err() != nil {
 				return 0, nil, nil, lines.Err()

@@ -69,6 +69,12 @@ func TestOpenRows_reads_tables_as_programs_write_them(t *testing.T) {
 		{"carriage returns alone", "a.csv", []byte("a,b\r1,2\r3,4"), []string{`2 {"a":"1","b":"2"}`, `3 {"a":"3","b":"4"}`}},
 		{"a wide row and a repeated name", "a.csv", []byte("a,a\n1,2,3\n"), []string{`2 {"a":"1","a 2":"2","C":"3"}`}},
 		{"JSON Lines", "a.jsonl", []byte("{\"a\": 1, \"b\": [2]}\n\n{\"a\": null}\n"), []string{`1 {"a":1,"b":[2]}`, `3 {"a":null}`}},
+		{"blank lines before the header", "a.csv", []byte("\n\n a,b\n\n1,2\n"), []string{`5 {"a":"1","b":"2"}`}},
+		{"text after a quoted word", "a.csv", []byte("a,b\n\"Big\" burger,1\n\"Small\" burger,2\n"), []string{`2 {"a":"Big burger","b":"1"}`, `3 {"a":"Small burger","b":"2"}`}},
+		{"a list of JSON", "a.json", []byte("[{\"a\": 1.50, \"b\": [2]},\n {\"b\": \"x\", \"a\": null}]\n"), []string{`1 {"a":1.50,"b":[2]}`, `2 {"b":"x","a":null}`}},
+		{"a list of JSON in one line", "a.jsonl", []byte("\ufeff[{\"a\":1},{\"a\":2}]"), []string{`1 {"a":1}`, `2 {"a":2}`}},
+		{"an empty list of JSON", "a.json", []byte("[ ]"), []string{}},
+		{"a header in brackets", "a.csv", []byte("[{id}],name\n1,x\n"), []string{`2 {"[{id}]":"1","name":"x"}`}},
 		{"JSON Lines without a name", "data", []byte("{\"a\": 1}\n"), []string{`1 {"a":1}`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -120,6 +126,14 @@ func TestOpenRows_names_what_is_wrong(t *testing.T) {
 	}{
 		"nothing":          {"a.csv", "", "no rows"},
 		"an open quote":    {"a.csv", "a,b\n1,\"" + strings.Repeat("x", 2*MaxTableRow), "not closed"},
+		"a swallowed row":  {"a.csv", "a,b\n\"never closed,1\nworld,2\n", "Line 2: a quotation mark is not closed"},
+		"a long row":       {"a.csv", "a,b\n1," + strings.Repeat("x", MaxTableRow) + "\n", "Line 2: a row is too large"},
+		"a broken list":    {"a.json", "[{\"a\":1},{\"a\":", "Row 2 is not valid JSON: the JSON ends too early"},
+		"a cut list":       {"a.json", "[{\"a\":1}", "Row 2 is not valid JSON: the JSON ends too early"},
+		"no list of rows":  {"a.json", "[{\"a\":1},2]", "Row 2 is not a JSON object"},
+		"two lists":        {"a.jsonl", "[{\"a\":1}]\n[{\"a\":2}]", "Something follows the list"},
+		"a repeated name":  {"a.json", "[{\"a\":1,\"a\":2}]", "appears twice"},
+		"a long item":      {"a.json", "[{\"a\":\"" + strings.Repeat("x", MaxTableRow) + "\"}]", "Row 1 is larger"},
 		"a broken line":    {"a.jsonl", "{\"a\":1}\n{\"a\":\n", "Line 2 is not valid JSON"},
 		"no object":        {"a.jsonl", "[1]\n", "Line 1 is not a JSON object"},
 		"a long line":      {"a.jsonl", "{\"a\":\"" + strings.Repeat("x", MaxTableRow) + "\"}", "Line 1 is larger"},

@@ -75,7 +75,12 @@ func TestPages_say_what_happens_and_end(t *testing.T) {
 	c := d.client(d.key())
 	c.await(c.start(d.publish(greeting()), object{"name": "Ada", "run_options": object{"webhook": object{"url": "http://127.0.0.1:1/sluice"}}}))
 	tab := d.signIn(t, ownerEmail, "/deliveries")
-	tab.Until(`(document.querySelector("main .tag.wait")?.innerText ?? (window.again ??= setTimeout(() => location.reload(), 200), "")).includes("Retrying")`)
+	tab.Until(`(() => {
+		if (document.readyState !== "complete") return false;
+		if (document.querySelector("main .tag.wait")?.innerText.includes("Retrying")) return true;
+		window.again ??= setTimeout(() => location.reload(), 200);
+		return false;
+	})()`)
 	tab.Go(d.base() + "/models")
 	tab.Has("main", "more match")
 	if n := chrome.Value[int](tab, `document.querySelectorAll("main .model").length`); n > 48 {

@@ -177,7 +177,8 @@ func TestBatch_is_refused_with_every_invalid_row(t *testing.T) {
 	c := newBatchClient(t)
 	for name, tt := range map[string]struct{ csv, want string }{
 		"a missing column": {"name\nAda\n", `"pointer":"/columns/who"`},
-		"an invalid row":   {"who,count\nAda,1\nBo,many\n", `Row 3: `},
+		"an invalid row":   {"who,count\nAda,1\nBo,many\n", `Row 3: count: wanted number, got text.`},
+		"an open quote":    {"who,count\n\"Ada,1\nBo,2\n", `Line 2: a quotation mark is not closed.`},
 		"no rows":          {"who\n", "The file has no rows."},
 		"no table":         {"\x01\x00", "not a table"},
 	} {

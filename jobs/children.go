@@ -357,7 +357,7 @@ func (c *childRuns) checkInputs(ctx context.Context, inputs []contract.Input, gi
 		return nil, nil, fmt.Errorf("look up the files of an item: %w", err)
 	}
 	if len(problems) > 0 {
-		return given, &flow.Error{Code: flow.CodeInputInvalid, Message: inputsErrorMessage(problems)}, nil
+		return given, &flow.Error{Code: flow.CodeInputInvalid, Message: "Invalid input: " + contract.Reasons(problems) + "."}, nil
 	}
 	if c.isCase {
 		hideSecrets(inputs, values)

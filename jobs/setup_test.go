@@ -225,7 +225,7 @@ func (fx *fixture) awaitRun(run *flow.Run, holds func(*flow.Run) bool) *flow.Run
 }
 
 // waitTimeout is how long tests wait for what must happen eventually.
-const waitTimeout = 20 * time.Second
+const waitTimeout = 2 * time.Minute
 
 // waitUntil waits until a condition holds.
 func (fx *fixture) waitUntil(what string, holds func() bool) {

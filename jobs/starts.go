@@ -219,10 +219,11 @@ func (r *Runner) setInputs(ctx context.Context, s flow.Start, n *flow.NewRun, in
 		return fmt.Errorf("look up the files of the inputs: %w", err)
 	}
 	if len(problems) > 0 {
+		message := inputsErrorMessage(problems)
 		for i := range problems {
 			problems[i].Pointer = prefix + problems[i].Pointer
 		}
-		return &flow.Error{Code: flow.CodeInputInvalid, Message: inputsErrorMessage(problems), Fields: problems}
+		return &flow.Error{Code: flow.CodeInputInvalid, Message: message, Fields: problems}
 	}
 	r.takeSecrets(n, inputs, values)
 	n.Run.Inputs, n.Files = values, append(n.Files, files...)
@@ -251,7 +252,7 @@ func (r *Runner) takeSecrets(n *flow.NewRun, inputs []contract.Input, values *fl
 // there are. Error.Fields has all of them.
 func inputsErrorMessage(problems []flow.Problem) string {
 	if len(problems) == 1 {
-		return "Invalid input: " + problems[0].Detail + "."
+		return "Invalid input: " + contract.Reasons(problems) + "."
 	}
 	return fmt.Sprintf("%d inputs are invalid; see errors.", len(problems))
 }

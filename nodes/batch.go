@@ -14,7 +14,7 @@ var _ = register(func(d Deps) flow.Kind {
 		Internal: true,
 		Summary:  "Runs a flow for every row of a table.",
 		Fields: []flow.Field{
-			{Name: "file", Title: "File", Type: flow.FieldFile, Required: true, Help: "CSV, TSV, JSON Lines or XLSX."},
+			{Name: "file", Title: "File", Type: flow.FieldFile, Required: true, Help: "CSV, TSV, JSON or XLSX."},
 			{Name: "spec", Title: "Spec", Type: flow.FieldJSON, Typed: true, Required: true, Help: "The flow, and how its inputs are made of a row."},
 		},
 		Outputs: []flow.Port{

@@ -57,7 +57,7 @@ var _ = register(func(d Deps) flow.Kind {
 			"Each input of the flow is a field and a port named `input.` and its name; the inputs named in *Loop over* take lists, the others get the same value for every item.\n\n" +
 			"Every item is a child run with its own steps, cost and page. Nothing is lost or done twice when the server stops in between, and with several servers all of them work on the items. " +
 			"The step waits without holding a worker. A list has at most 100,000 items.\n\n" +
-			"With a `file` (CSV, TSV, JSON Lines or XLSX) every row is an item. Inputs get the column that has their name, or the one or the expression over `row` that `columns` names for them, " +
+			"With a `file` (CSV, TSV, JSON or XLSX) every row is an item. Inputs get the column that has their name, or the one or the expression over `row` that `columns` names for them, " +
 			"such as `row.first + ' ' + row.last`; all others get the value of their field. If a row is invalid, the step fails before any item starts; with `on_item_error: keep` that row is a failed item.\n\n" +
 			"`errors` lists the failed items with `index`, `input`, `code` and `message`, the first 1,000 of them. A rerun of the run starts only the items that failed or whose inputs have changed.\n\n" +
 			"All items run the version that is live when the step first starts, even if another is published meanwhile, or the one in `version`.",

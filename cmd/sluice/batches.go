@@ -104,7 +104,7 @@ func (a batchArgs) show(ctx context.Context, api *client.Client, s *streams, met
 
 type batchStartCmd struct {
 	Flow        string    `arg:"" help:"ID or slug of the flow."`
-	File        string    `arg:"" help:"The table: CSV, TSV, JSON Lines or XLSX, or the ID of an uploaded file."`
+	File        string    `arg:"" help:"The table: CSV, TSV, JSON or XLSX, or the ID of an uploaded file."`
 	Body        bodyFlags `body:"StartBatch" names:"file=-,rows=-,columns=column,on_invalid=-,webhook=-"`
 	SkipInvalid bool      `help:"Skip rows that do not fit, instead of starting nothing."`
 	Watch       bool      `help:"Follow the batch until it has ended."`

@@ -2,13 +2,14 @@ package cases
 
 import (
 	"bytes"
-	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
 
+	"sluice/documents/delimited"
 	"sluice/flow"
 )
 
@@ -41,9 +42,9 @@ func ParseLabels(text string, f *File, outputs []string) (labels []Label, proble
 		}
 	}
 	text = strings.TrimPrefix(text, "\ufeff")
-	r := csv.NewReader(strings.NewReader(text))
-	r.Comma, r.FieldsPerRecord, r.LazyQuotes = delimiter(text), -1, true
-	header, err := r.Read()
+	r := delimited.NewReader(strings.NewReader(text), 0, 0)
+	_, cells, err := r.Read()
+	header := slices.Clone(cells)
 	if err != nil {
 		fail(1, "", "the table is empty; the first row names the columns: case, and outputs of the flow")
 		return nil, problems
@@ -75,13 +76,14 @@ func ParseLabels(text string, f *File, outputs []string) (labels []Label, proble
 	}
 	labeled := map[string]int{}
 	for {
-		record, err := r.Read()
+		row, record, err := r.Read()
 		if err == io.EOF {
 			break
 		}
-		row, _ := r.FieldPos(0)
+		if wrong, ok := errors.AsType[*delimited.Error](err); ok {
+			fail(wrong.Line, "", "%s", wrong.Reason)
+		}
 		if err != nil {
-			fail(row, "", "cannot be read: %s", err)
 			return labels, problems
 		}
 		if !slices.ContainsFunc(record, func(cell string) bool { return strings.TrimSpace(cell) != "" }) {
@@ -127,18 +129,6 @@ func ParseLabels(text string, f *File, outputs []string) (labels []Label, proble
 		}
 	}
 	return labels, problems
-}
-
-// delimiter returns what separates the cells of a table: the character of these that the first line has most.
-func delimiter(text string) rune {
-	line, _, _ := strings.Cut(text, "\n")
-	best, most := ',', 0
-	for _, d := range []rune{',', ';', '\t'} {
-		if n := strings.Count(line, string(d)); n > most {
-			best, most = d, n
-		}
-	}
-	return best
 }
 
 // findLabeled finds a case by its ID, or by its name if only one has it.

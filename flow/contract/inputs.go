@@ -7,6 +7,7 @@ import (
 	"math"
 	"regexp/syntax"
 	"slices"
+	"strconv"
 	"strings"
 
 	"sluice/flow"
@@ -161,6 +162,25 @@ func Check(inputs []Input, given *flow.Object, coerce bool) (*flow.Object, []flo
 		}
 	}
 	return values, problems
+}
+
+// maxReasons bounds the problems that Reasons names.
+const maxReasons = 10
+
+// Reasons returns problems with inputs in one line, each with the name of its input.
+func Reasons(problems []flow.Problem) string {
+	var texts []string
+	for _, p := range problems[:min(len(problems), maxReasons)] {
+		text := p.Detail
+		if name := strings.TrimPrefix(p.Pointer, "/"); name != "" && !strings.Contains(text, strconv.Quote(name)) {
+			text = name + ": " + text
+		}
+		texts = append(texts, text)
+	}
+	if more := len(problems) - maxReasons; more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(texts, "; ")
 }
 
 // maxListed bounds how many allowed values a message lists, and maxListedText their length in

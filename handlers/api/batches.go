@@ -42,7 +42,7 @@ type batchRequest struct {
 
 // batchBody declares the body.
 var batchBody = Body[batchRequest]{Name: "StartBatch", Of: "a batch", Limit: maxBatchBody, Example: map[string]any{"file": "file_01m7z26njgm1r68xj6qyhfyvty", "columns": map[string]any{"text": "Comment"}}, Fields: []Field[batchRequest]{
-	Member("file", "The table: the ID of an uploaded file in CSV, TSV, JSON Lines or XLSX.", fileIDType.OrAbsent(), func(b *batchRequest) *string { return &b.file }),
+	Member("file", "The table: the ID of an uploaded file in CSV, TSV, JSON or XLSX.", fileIDType.OrAbsent(), func(b *batchRequest) *string { return &b.file }),
 	Member("rows", "The rows instead of a file: objects.", ListType(map[string]any{"type": "object"}, flow.MaxChildItems).OrAbsent(), func(b *batchRequest) *[]any { return &b.rows }),
 	Member("columns", "By input: a column, or a CEL expression over row. Default: the columns with the names of the inputs.", columnsType.OrAbsent(), func(b *batchRequest) *map[string]string { return &b.columns }),
 	Member("concurrency", "Rows that run at the same time.", wholeType(1, flow.MaxChildConcurrency).OrAbsent().With("default", batches.Concurrency), func(b *batchRequest) *int64 { return &b.concurrent }),

@@ -126,7 +126,7 @@ func rowProblem(ctx context.Context, spec *batches.Spec, inputs []contract.Input
 		return wrong.Message
 	}
 	if _, bad := contract.Check(inputs, given, true); len(bad) > 0 {
-		return bad[0].Detail + "."
+		return contract.Reasons(bad) + "."
 	}
 	return ""
 }

@@ -46,7 +46,7 @@ func Batches(p layout.Page, b BatchesPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("\">")
-				templ_7745c5c3_Err = components.Input(components.Field{Name: "file", Label: "Table", Type: "file", Error: b.Error, Help: "CSV, TSV, JSON Lines or XLSX, with the names of the columns in the first row. Drop it here. Nothing starts yet.", Attrs: templ.Attributes{"accept": ".csv,.tsv,.jsonl,.ndjson,.xlsx,.txt"}}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Input(components.Field{Name: "file", Label: "Table", Type: "file", Error: b.Error, Help: "CSV, TSV, JSON or XLSX, with the names of the columns in the first row. Drop it here. Nothing starts yet.", Attrs: templ.Attributes{"accept": ".csv,.tsv,.json,.jsonl,.ndjson,.xlsx,.txt"}}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
