@@ -72,7 +72,9 @@ type Span struct {
 	Type SpanType
 	Text string // of Plain and Mono
 	// Href is the target of a Link: a path on this server, an anchor, or a URL.
-	Href  string
+	Href string
+	// ID is the anchor of a Link that an index has in place of a section.
+	ID    string
 	Spans []Span // of the others
 }
 

@@ -41,13 +41,18 @@ type Section struct {
 
 // Page is one document. In sections, only the name is set.
 type Page struct {
-	Name  string // of the file, without .md
+	Name  string // of the file, without .md; of a part, with its page: nodes/chat
 	Title string
 	Lede  []Span // the paragraph that follows the title
 	// Blocks are the blocks after the title and the lede, in order.
 	Blocks []Block
 	// Markdown is the text that the page was read from.
 	Markdown string
+	// Parts are the sections with pages of their own. Such a section has its page as Parent
+	// and the heading above it as Group.
+	Parts  []*Page
+	Parent *Page
+	Group  string
 }
 
 // Path returns the URL path of the page.
@@ -61,6 +66,17 @@ func path(name string) string {
 	}
 	return "/docs/" + name
 }
+
+// Siblings returns the parts of the same group as a part, with itself.
+func (p *Page) Siblings() []*Page {
+	if p.Parent == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(p.Parent.Parts), func(s *Page) bool { return s.Group != p.Group })
+}
+
+// Kind returns the last element of the name of a part, such as chat.
+func (p *Page) Kind() string { return p.Name[strings.LastIndexByte(p.Name, '/')+1:] }
 
 // Headings returns the headings of the page's table of contents.
 func (p *Page) Headings() []Block {
@@ -91,6 +107,9 @@ type Options struct {
 	// Instead replaces the text of pages, by page name. The server uses it for
 	// pages that it generates.
 	Instead map[string]string
+
+	parts  map[string][]part // by the name of their page
+	isPart map[string]bool   // by the name of the part
 }
 
 // sampleURL is the URL of the server in the files.
@@ -112,6 +131,9 @@ type Book struct {
 // invalid.
 func Read(o Options) (*Book, error) {
 	b := &Book{pages: map[string]*Page{}}
+	if err := o.split(); err != nil {
+		return nil, err
+	}
 	var err error
 	if b.Home, err = o.read(Home); err != nil {
 		return nil, err
@@ -128,6 +150,9 @@ func Read(o Options) (*Book, error) {
 				return nil, err
 			}
 			b.pages[p.Name] = page
+			for _, part := range page.Parts {
+				b.pages[part.Name] = part
+			}
 			read.Pages = append(read.Pages, page)
 		}
 		b.Sections = append(b.Sections, read)
@@ -137,7 +162,7 @@ func Read(o Options) (*Book, error) {
 	return b, nil
 }
 
-// Pages iterates over all pages, Home first.
+// Pages iterates over all pages, Home first, and parts after their page.
 func (b *Book) Pages() iter.Seq[*Page] {
 	return slices.Values(append([]*Page{b.Home}, b.order()...))
 }
@@ -163,7 +188,9 @@ func (b *Book) Around(name string) (before, after *Page) {
 func (b *Book) order() []*Page {
 	var list []*Page
 	for _, s := range b.Sections {
-		list = append(list, s.Pages...)
+		for _, p := range s.Pages {
+			list = append(append(list, p), p.Parts...)
+		}
 	}
 	return list
 }
@@ -175,16 +202,62 @@ func (o Options) exists(name string) bool {
 	return err == nil || o.Instead[name] != ""
 }
 
-// read parses a page. The sample URL is replaced by this server's, so that examples can
-// be copied, except on the pages in behind, where it is another server's.
+// split reads the parts of the pages that have some. Links of all pages lead to them.
+func (o *Options) split() error {
+	o.parts, o.isPart = map[string][]part{}, map[string]bool{}
+	for _, name := range splitPages {
+		text, err := o.source(name)
+		if err != nil {
+			return err
+		}
+		_, parts, err := splitPage(name, text)
+		if err != nil {
+			return fmt.Errorf("docs/%s.md: %w", name, err)
+		}
+		o.parts[name] = parts
+		for _, p := range parts {
+			o.isPart[p.name] = true
+		}
+	}
+	return nil
+}
+
+// read parses a page and its parts. The Markdown of a page with parts remains the whole.
 func (o Options) read(name string) (*Page, error) {
 	text, err := o.source(name)
 	if err != nil {
 		return nil, err
 	}
+	if !splits(name) {
+		return o.parse(name, text)
+	}
+	index, _, err := splitPage(name, text)
+	if err != nil {
+		return nil, fmt.Errorf("docs/%s.md: %w", name, err)
+	}
+	p, err := o.parse(name, index)
+	if err != nil {
+		return nil, err
+	}
+	p.Markdown = text
+	for _, of := range o.parts[name] {
+		sub, err := o.parse(of.name, of.text)
+		if err != nil {
+			return nil, err
+		}
+		sub.Parent, sub.Group = p, of.group
+		p.Parts = append(p.Parts, sub)
+	}
+	return p, nil
+}
+
+// parse parses the Markdown of a page. The sample URL is replaced by this server's, so that
+// examples can be copied, except on the proxiedPages, where it is another server's.
+func (o Options) parse(name, text string) (*Page, error) {
 	if o.BaseURL != "" && !slices.Contains(proxiedPages, name) {
 		text = strings.ReplaceAll(text, sampleURL, strings.TrimRight(o.BaseURL, "/"))
 	}
+	text = relink(name, text, func(name string) bool { return o.isPart[name] })
 	p, err := readPage(name, text, o.Highlight)
 	if err != nil {
 		return nil, fmt.Errorf("docs/%s.md: %w", name, err)

@@ -140,7 +140,7 @@ func TestFind(t *testing.T) {
 		"pagination": "/docs/runs#list-page-by-page", "CORS": "/docs/not-possible#cors-calls-from-a-browser", "SSO": "/docs/not-possible#sso", "okta": "/docs/not-possible#sso",
 		"tracing": "/docs/telemetry#traces", "opentelemetry": "/docs/telemetry#traces", "cron": "/docs/triggers#schedule-a-flow-with-cron", "SDK": "/docs/not-possible#sdk",
 		"n8n": "/docs/coming-from#from-n8n", "zapier": "/docs/tutorial-zapier#zapier", "CEL": "/docs/expressions",
-		"http_request": "/docs/nodes#http_request", "Start a run": "/docs/api#start-a-run", "destination block": "/docs/errors#destination_blocked",
+		"http_request": "/docs/nodes/http_request", "HTTP request": "/docs/nodes/http_request", "Start a run": "/docs/api#start-a-run", "destination block": "/docs/errors#destination_blocked",
 	} {
 		t.Run(query, func(t *testing.T) {
 			t.Parallel()

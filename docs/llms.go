@@ -16,6 +16,9 @@ func (b *Book) LLMs(baseURL string) string {
 		fmt.Fprintf(&s, "\n## %s\n\n", section.Title)
 		for _, p := range section.Pages {
 			fmt.Fprintf(&s, "- [%s](%s%s): %s\n", p.Title, baseURL, p.MarkdownPath(), plain(p.Lede))
+			for _, part := range p.Parts {
+				fmt.Fprintf(&s, "  - [%s](%s%s): %s\n", part.Title, baseURL, part.MarkdownPath(), plain(part.Lede))
+			}
 		}
 	}
 	return s.String()

@@ -1,6 +1,7 @@
 package docs
 
 import (
+	urlpath "path"
 	"regexp"
 	"strings"
 
@@ -35,10 +36,11 @@ func (r *reader) span(n ast.Node) []Span {
 		}
 		return []Span{{Type: kind, Spans: r.spans(n)}}
 	case *ast.Link:
-		if besideLink.MatchString(string(n.Destination)) {
+		to := string(n.Destination)
+		if besideLink.MatchString(to) && !pageLink.MatchString(to) {
 			return r.spans(n)
 		}
-		return []Span{{Type: Link, Href: r.href(string(n.Destination)), Spans: r.spans(n)}}
+		return []Span{{Type: Link, Href: r.href(to), ID: r.partID(to), Spans: r.spans(n)}}
 	case *ast.AutoLink:
 		url := string(n.URL(r.source))
 		return []Span{{Type: Link, Href: r.href(url), Spans: []Span{{Type: Plain, Text: url}}}}
@@ -69,7 +71,7 @@ func (r *reader) mono(n *ast.CodeSpan) string {
 }
 
 var (
-	pageLink   = regexp.MustCompile(`^([A-Za-z0-9_-]+)\.md(#[a-z0-9_-]+)?$`)
+	pageLink   = regexp.MustCompile(`^((?:\.\./|` + strings.Join(splitPages, "/|") + `/)?[A-Za-z0-9_-]+)\.md(#[a-z0-9_-]+)?$`)
 	anchorLink = regexp.MustCompile(`^#[a-z0-9_-]+$`)
 	// besideLink matches links to files of the repository that the server does
 	// not serve; only the link text is shown.
@@ -80,10 +82,20 @@ var (
 // href converts the target of a link in a file to a URL of the server.
 func (r *reader) href(to string) string {
 	if m := pageLink.FindStringSubmatch(to); m != nil {
-		return path(m[1]) + m[2]
+		return path(urlpath.Join(urlpath.Dir(r.page), m[1])) + m[2]
 	}
 	if !anchorLink.MatchString(to) && !externalLink.MatchString(to) {
 		r.fault("the page of the link %q does not exist; write name.md, #anchor or https://…", to)
 	}
 	return to
+}
+
+// partID returns the anchor of an index's link to one of its parts: the anchor that the section
+// had when it was on the page. Other links have none.
+func (r *reader) partID(to string) string {
+	id, ok := strings.CutPrefix(strings.TrimSuffix(to, ".md"), r.page+"/")
+	if !ok || !splits(r.page) || r.ids[id] > 0 {
+		return ""
+	}
+	return r.anchor(id)
 }

@@ -132,6 +132,9 @@ func TestLinks(t *testing.T) {
 	anchors := map[string]bool{}
 	for p := range b.Pages() {
 		anchors[p.Path()] = true
+		for _, part := range p.Parts {
+			anchors[p.Path()+"#"+part.Kind()] = true
+		}
 		for _, block := range p.Blocks {
 			if block.Type == Heading {
 				anchors[p.Path()+"#"+block.ID] = true

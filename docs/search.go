@@ -28,6 +28,7 @@ type Mark struct {
 type place struct {
 	page        *Page
 	title, path string
+	name        string // another name that finds it first: the kind of a part
 	text        string
 	words       map[string]*uses
 	length      float64 // words of the text
@@ -86,6 +87,11 @@ func newIndex(b *Book) *index {
 // places splits a page at its headings.
 func places(page *Page) []*place {
 	at := newPlace(page, "", page.Path())
+	if page.Parent != nil { // found as a section of its page
+		at = newPlace(page.Parent, page.Title, page.Path())
+		at.name = page.Kind()
+		at.count(at.name, func(u *uses, _ float64) { u.heading = true })
+	}
 	at.add(plain(page.Lede))
 	list := []*place{at}
 	for _, b := range page.Blocks {
@@ -210,7 +216,7 @@ func (b *Book) Find(query string, limit int) []Hit {
 	best, whole := make([]*place, 0, len(scores)), wordsOf(query)
 	for p := range scores {
 		scores[p] *= p.prior * math.Pow(found[p]/total, coverage) * (1 + titleFactor*b.index.share(p.title, words))
-		if best = append(best, p); slices.Equal(wordsOf(p.title), whole) {
+		if best = append(best, p); slices.Equal(wordsOf(p.title), whole) || p.name != "" && slices.Equal(whole, []string{p.name}) {
 			scores[p] *= exactTitle
 		}
 	}

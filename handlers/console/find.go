@@ -163,7 +163,7 @@ func findDocs(hits []docs.Hit, query string) (items []found) {
 		if section := plain(h.Title); section != "" {
 			title, note = section, h.Page.Title
 		}
-		if len(items) < maxFound && containsAll(title+" "+note, query) {
+		if len(items) < maxFound && containsAll(title+" "+note+" "+h.Path, query) {
 			items = append(items, found{Title: title, Note: cmp.Or(note, "Documentation"), Heading: "Docs", Icon: "book-open", Href: h.Path})
 		}
 	}

@@ -59,6 +59,7 @@ func (s *Server) Routes() []web.Route {
 	return []web.Route{
 		{Method: "GET", Path: "/docs", Access: web.Open, Handle: s.showHome},
 		{Method: "GET", Path: "/docs/:page", Access: web.Open, Handle: s.showPage},
+		{Method: "GET", Path: "/docs/:page/:part", Access: web.Open, Handle: s.showPage},
 		{Method: "GET", Path: "/docs/images/steps/:file", Access: web.Open, Handle: s.showPicture},
 		{Method: "GET", Path: "/llms.txt", Access: web.Open, Handle: s.showLLMs},
 		{Method: "GET", Path: "/licenses", Access: web.Open, Handle: s.showLicenses},
@@ -140,10 +141,13 @@ func (s *Server) showHome(c *web.Call) error {
 	return s.renderPage(c, docs.Home)
 }
 
-// showPage is GET /docs/{page} and, as Markdown, GET /docs/{page}.md. The home page
-// has the path /docs instead.
+// showPage is GET /docs/{page}, GET /docs/{page}/{part} for a section that is a page of its own, and
+// both with .md as Markdown. The home page has the path /docs instead.
 func (s *Server) showPage(c *web.Call) error {
 	name := c.Param("page")
+	if part := c.Param("part"); part != "" {
+		name += "/" + part
+	}
 	if name, ok := strings.CutSuffix(name, ".md"); ok {
 		return s.showMarkdown(c, name)
 	}

@@ -144,7 +144,7 @@ func TestDocsLinks(t *testing.T) {
 		"/deliveries", "/deliveries/endpoints", sent.Header.Get("Location"), "/flows/" + id + "/webhooks", "/flows/" + id + "/form", "/flows/" + id + "/limits",
 		"/settings/members", "/keys", "/runs", "/usage", "/flows/" + id + "/node/in", "/flows/" + id + "/node/out", "/flows/" + id + "/node/hook",
 	}
-	link := regexp.MustCompile(`class="docs-link" href="(/docs/[a-z]+)#?([^"]*)"`)
+	link := regexp.MustCompile(`class="docs-link" href="(/docs/[a-z_/]+)#?([^"]*)"`)
 	for _, path := range pages {
 		found := link.FindStringSubmatch(b.Get(path).Is(http.StatusOK).Body)
 		if found == nil {
@@ -156,8 +156,17 @@ func TestDocsLinks(t *testing.T) {
 			page.Has(`id="` + found[2] + `"`)
 		}
 	}
-	nodes := b.Get("/docs/nodes")
-	for _, k := range webtest.Kinds().List() {
-		nodes.Has(`id="` + k.Name + `"`)
+	// Each kind has a page, and its former anchor on the page of all is the link to it.
+	nodes := b.Get("/docs/nodes").Is(http.StatusOK)
+	if len(nodes.Body) > 40_000 {
+		t.Errorf("the index of nodes has %d bytes", len(nodes.Body))
 	}
+	for _, k := range webtest.Kinds().List() {
+		nodes.Has(`<a id="` + k.Name + `" data-moved class="link" href="/docs/nodes/` + k.Name + `">`)
+		b.Get("/docs/nodes/"+k.Name).Is(http.StatusOK).Has("<h1>"+k.Title+"</h1>", "<code>"+k.Name+"</code>", `href="/docs/nodes"`)
+		b.Get("/docs/nodes/" + k.Name + ".md").Is(http.StatusOK).Has("# " + k.Title)
+	}
+	b.Get("/docs/nodes.md").Is(http.StatusOK).Has("### `chat`", "### `note`") // the whole reference
+	b.Get("/docs/nodes/none").Is(http.StatusNotFound)
+	b.Get("/docs/errors/chat").Is(http.StatusNotFound)
 }

@@ -20,7 +20,6 @@ Every kind of node: what it does, its fields and ports, an example, and how it c
 A node is one box in a flow; its kind says what it does. Fields are what you type into a node; a port receives or outputs a
 value along an edge. Every field has an input port of the same name, which overrides the typed value, unless it is marked
 °. A template field also has a port for each ` + "`{{name}}`" + ` in it. For the format of nodes and edges, see [flows as files](flows.md).
-
 `
 
 // Markdown returns the reference page of all kinds.
@@ -28,19 +27,23 @@ func Markdown(kinds *flow.Registry) []byte {
 	var b bytes.Buffer
 	b.WriteString(markdownHead)
 	list := Describe(kinds)
-	b.WriteString("| Kind | What it does |\n|---|---|\n")
-	for _, k := range list {
-		fmt.Fprintf(&b, "| [`%s`](#%s) | %s |\n", k.Kind, k.Kind, cell(k.Summary))
-	}
-	group := ""
-	for _, k := range list {
-		if k.Group != group {
-			group = k.Group
-			fmt.Fprintf(&b, "\n## %s\n", group)
+	for i, k := range list {
+		if i == 0 || k.Group != list[i-1].Group {
+			writeGroup(&b, k.Group, list)
 		}
 		writeKind(&b, k)
 	}
 	return b.Bytes()
+}
+
+// writeGroup writes the heading of a group and the table of its kinds.
+func writeGroup(b *bytes.Buffer, group string, list []KindDescription) {
+	fmt.Fprintf(b, "\n## %s\n\n| Node | What it does |\n|---|---|\n", group)
+	for _, k := range list {
+		if k.Group == group {
+			fmt.Fprintf(b, "| [%s](#%s) | %s |\n", k.Title, k.Kind, cell(k.Summary))
+		}
+	}
 }
 
 // writeKind writes the section of a kind: its doc, fields, ports, an example and its

@@ -37,7 +37,11 @@ func writeSpans(b *strings.Builder, spans []docs.Span) {
 		case docs.Emphasis:
 			writeAround(b, "em", "", s.Spans)
 		case docs.Link:
-			writeAround(b, "a", ` class="link" href="`+templ.EscapeString(string(templ.URL(s.Href)))+`"`, s.Spans)
+			id := ""
+			if s.ID != "" {
+				id = ` id="` + templ.EscapeString(s.ID) + `" data-moved`
+			}
+			writeAround(b, "a", id+` class="link" href="`+templ.EscapeString(string(templ.URL(s.Href)))+`"`, s.Spans)
 		}
 	}
 }
