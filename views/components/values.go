@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -40,6 +41,8 @@ const (
 	vectorNumbers = 16        // longer lists of numbers are shown in one line
 	allRunes      = 1_000_000 // characters of a text when All is set
 	allItems      = 1000      // items of a list when All is set
+	allNumbers    = 10_000    // numbers of a vector when All is set
+	cellRunes     = 200       // characters of a cell of a table
 )
 
 // valueShape is the way in which a value is shown.
@@ -82,13 +85,16 @@ func shapeOf(v any) valueShape {
 func (v ValueView) IsText() bool { return shapeOf(v.Value) == shapeText }
 
 // shapeOfList recognizes tables, which are lists of objects with at most shownColumns
-// fields each, and vectors, which are lists of more than vectorNumbers numbers.
+// fields in all, and vectors, which are lists of more than vectorNumbers numbers.
 func shapeOfList(list []any) valueShape {
-	rows, numbers := 0, 0
+	rows, numbers, columns := 0, 0, map[string]bool{}
 	for _, item := range list {
-		if o, ok := value.AsObject(item); ok && o.Len() > 0 && o.Len() <= shownColumns {
+		if o, ok := value.AsObject(item); ok && o.Len() > 0 {
 			if _, isFile := fileID(o); !isFile {
 				rows++
+				for name := range o.All() {
+					columns[name] = true
+				}
 			}
 		}
 		if _, ok := item.(json.Number); ok {
@@ -98,7 +104,7 @@ func shapeOfList(list []any) valueShape {
 	switch {
 	case len(list) == 0:
 		return shapeEmpty
-	case rows == len(list):
+	case rows == len(list) && len(columns) <= shownColumns:
 		return shapeTable
 	case numbers == len(list) && numbers > vectorNumbers:
 		return shapeVector
@@ -280,9 +286,9 @@ func (v ValueView) line() string {
 func (v ValueView) columns() []string {
 	var names []string
 	list, _ := v.Value.([]any)
-	for _, item := range list[:min(len(list), shownItems)] {
+	for _, item := range list {
 		for name := range value.Members(item) {
-			if !slices.Contains(names, name) && len(names) < shownColumns {
+			if !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}
@@ -300,35 +306,41 @@ func (v ValueView) rows() (rows []map[string]any, more int) {
 	return rows, len(list) - len(rows)
 }
 
-// cell formats a value in one line, for a table.
-func cell(row map[string]any, name string) string {
-	v, ok := row[name]
-	if !ok {
-		return ""
+// cell returns the view of a field of the item with an index, for a table.
+func (v ValueView) cell(row int, item map[string]any, name string) ValueView {
+	return v.below(strconv.Itoa(row), nil).below(name, item[name])
+}
+
+// cellText formats the value for a cell of a table. rest is what a cell does not show at first.
+func (v ValueView) cellText() (shown, rest string) {
+	if f, isNumber := number(v.Value); isNumber {
+		return brief(f), ""
 	}
-	if f, isNumber := number(v); isNumber {
-		return brief(f)
-	}
-	shown, more := wording.Cut(displayed(v), 200)
-	if more {
-		shown += "…"
-	}
-	return shown
+	text := displayed(v.Value)
+	shown, _ = wording.Cut(text, cellRunes)
+	return shown, text[len(shown):]
 }
 
 // isNumber reports whether a value is a number. Decoded values contain json.Number,
 // which keeps all digits, and never float64.
 func isNumber(v any) bool { _, ok := v.(json.Number); return ok }
 
-// vector formats the first numbers of a long list.
-func (v ValueView) vector() string {
+// vector formats the first numbers of a long list, and returns how many more there are.
+func (v ValueView) vector() (text string, more int) {
 	list, _ := v.Value.([]any)
-	var b strings.Builder
-	for _, item := range list[:min(len(list), vectorNumbers)] {
-		f, _ := number(item)
-		b.WriteString(brief(f) + ", ")
+	most := vectorNumbers
+	if v.All {
+		most = allNumbers
 	}
-	return "[" + b.String() + "…]"
+	parts := make([]string, min(len(list), most))
+	for i := range parts {
+		f, _ := number(list[i])
+		parts[i] = brief(f)
+	}
+	if more = len(list) - len(parts); more > 0 {
+		parts = append(parts, "…")
+	}
+	return "[" + strings.Join(parts, ", ") + "]", more
 }
 
 // brief formats a number with few digits.

@@ -82,15 +82,10 @@ func Value(v ValueView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		case shapeVector:
-			templ_7745c5c3_Buffer.WriteString("<p class=\"scalar mono\">")
-			if templ_7745c5c3_Err = render.Text(v.vector()).Write(templ_7745c5c3_Buffer, `components/values.templ`, 38, 39); templ_7745c5c3_Err != nil {
+			templ_7745c5c3_Err = valueVector(v).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Buffer.WriteString(" <small>")
-			if templ_7745c5c3_Err = render.Text(v.measure()).Write(templ_7745c5c3_Buffer, `components/values.templ`, 38, 62); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Buffer.WriteString("</small></p>")
 		case shapeTree:
 			templ_7745c5c3_Err = branches(v).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
@@ -133,12 +128,12 @@ func scalar(v any) templ.Component {
 				templ_7745c5c3_Buffer := templ.GetBuffer()
 				var templ_7745c5c3_ElementScripts []templ.ComponentScript
 				templ_7745c5c3_Buffer.WriteString("<span class=\"")
-				var templ_7745c5c3_Var13 = []any{"scalar", "mono", templ.KV("number", isNumber(v))}
-				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var13...)
+				var templ_7745c5c3_Var11 = []any{"scalar", "mono", templ.KV("number", isNumber(v))}
+				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var11...)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var13).String()).Write(templ_7745c5c3_Buffer, `components/values.templ`, 1, 0); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var11).String()).Write(templ_7745c5c3_Buffer, `components/values.templ`, 1, 0); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("\"")
@@ -268,7 +263,7 @@ func valueTable(v ValueView) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("</th>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</tr></thead> <tbody>")
-		for _, row := range rows {
+		for i, row := range rows {
 			templ_7745c5c3_Buffer.WriteString("<tr>")
 			for _, name := range columns {
 				{
@@ -276,12 +271,12 @@ func valueTable(v ValueView) templ.Component {
 					templ_7745c5c3_Buffer := templ.GetBuffer()
 					var templ_7745c5c3_ElementScripts []templ.ComponentScript
 					templ_7745c5c3_Buffer.WriteString("<td class=\"")
-					var templ_7745c5c3_Var33 = []any{templ.KV("num", isNumber(row[name]))}
-					templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var33...)
+					var templ_7745c5c3_Var31 = []any{templ.KV("num", isNumber(row[name]))}
+					templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var31...)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var33).String()).Write(templ_7745c5c3_Buffer, `components/values.templ`, 1, 0); templ_7745c5c3_Err != nil {
+					if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var31).String()).Write(templ_7745c5c3_Buffer, `components/values.templ`, 1, 0); templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					templ_7745c5c3_Buffer.WriteString("\"")
@@ -296,14 +291,76 @@ func valueTable(v ValueView) templ.Component {
 					templ.ReleaseBuffer(templ_7745c5c3_Buffer)
 				}
 				templ_7745c5c3_Buffer.WriteString(">")
-				if templ_7745c5c3_Err = render.Text(cell(row, name)).Write(templ_7745c5c3_Buffer, `components/values.templ`, 99, 75); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
+				if _, ok := row[name]; ok {
+					templ_7745c5c3_Err = tableCell(v.cell(i, row, name)).Render(ctx, templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
 				}
 				templ_7745c5c3_Buffer.WriteString("</td>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</tr>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</tbody></table></div>")
+		templ_7745c5c3_Err = moreItems(v, more).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		return nil
+	})
+}
+
+// tableCell shows a field of an item. A long one shows its beginning and the rest on demand.
+//
+//go:noinline
+func tableCell(v ValueView) templ.Component {
+	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
+		ctx = templ.ClearChildren(ctx)
+		shown, rest := v.cellText()
+		if rest == "" {
+			if templ_7745c5c3_Err = render.Text(shown).Write(templ_7745c5c3_Buffer, `components/values.templ`, 117, 9); templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		} else if v.More != "" {
+			templ_7745c5c3_Buffer.WriteString("<div class=\"shape\">")
+			if templ_7745c5c3_Err = render.Text(shown).Write(templ_7745c5c3_Buffer, `components/values.templ`, 120, 10); templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Buffer.WriteString("…")
+			templ_7745c5c3_Err = moreOf(v, "Show all", "").Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Buffer.WriteString("</div>")
+		} else {
+			templ_7745c5c3_Buffer.WriteString("<details class=\"cell-rest\"><summary>")
+			if templ_7745c5c3_Err = render.Text(shown).Write(templ_7745c5c3_Buffer, `components/values.templ`, 125, 19); templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Buffer.WriteString("…</summary> ")
+			if templ_7745c5c3_Err = render.Text(rest).Write(templ_7745c5c3_Buffer, `components/values.templ`, 126, 9); templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Buffer.WriteString("</details>")
+		}
+		return nil
+	})
+}
+
+//go:noinline
+func valueVector(v ValueView) templ.Component {
+	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
+		ctx = templ.ClearChildren(ctx)
+		shown, more := v.vector()
+		templ_7745c5c3_Buffer.WriteString("<p class=\"scalar mono\">")
+		if templ_7745c5c3_Err = render.Text(shown).Write(templ_7745c5c3_Buffer, `components/values.templ`, 133, 31); templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Buffer.WriteString(" <small>")
+		if templ_7745c5c3_Err = render.Text(v.measure()).Write(templ_7745c5c3_Buffer, `components/values.templ`, 133, 54); templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Buffer.WriteString("</small></p>")
 		templ_7745c5c3_Err = moreItems(v, more).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -325,23 +382,23 @@ func branches(v ValueView) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<li>")
 			if e.view.branches() && e.view.lazy() {
 				templ_7745c5c3_Buffer.WriteString("<details data-hx-get=\"")
-				if templ_7745c5c3_Err = render.Attribute(e.view.address()).Write(templ_7745c5c3_Buffer, `components/values.templ`, 117, 44); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Attribute(e.view.address()).Write(templ_7745c5c3_Buffer, `components/values.templ`, 145, 44); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("\" data-hx-trigger=\"toggle once\" data-hx-target=\"find .later\" data-hx-swap=\"innerHTML\"><summary><b>")
-				if templ_7745c5c3_Err = render.Text(e.key).Write(templ_7745c5c3_Buffer, `components/values.templ`, 118, 25); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Text(e.key).Write(templ_7745c5c3_Buffer, `components/values.templ`, 146, 25); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("</b> <span class=\"much\">")
-				if templ_7745c5c3_Err = render.Text(e.view.line()).Write(templ_7745c5c3_Buffer, `components/values.templ`, 118, 66); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Text(e.view.line()).Write(templ_7745c5c3_Buffer, `components/values.templ`, 146, 66); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("</span></summary><div class=\"later\"><a href=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(e.view.address())).Write(templ_7745c5c3_Buffer, `components/values.templ`, 119, 66); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.URL(templ.SafeURL(e.view.address())).Write(templ_7745c5c3_Buffer, `components/values.templ`, 147, 66); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("\">Show ")
-				if templ_7745c5c3_Err = render.Text(e.view.measure()).Write(templ_7745c5c3_Buffer, `components/values.templ`, 119, 92); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Text(e.view.measure()).Write(templ_7745c5c3_Buffer, `components/values.templ`, 147, 92); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("</a></div></details>")
@@ -351,11 +408,11 @@ func branches(v ValueView) templ.Component {
 					templ_7745c5c3_Buffer.WriteString(" open")
 				}
 				templ_7745c5c3_Buffer.WriteString("><summary><b>")
-				if templ_7745c5c3_Err = render.Text(e.key).Write(templ_7745c5c3_Buffer, `components/values.templ`, 123, 25); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Text(e.key).Write(templ_7745c5c3_Buffer, `components/values.templ`, 151, 25); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("</b> <span class=\"much\">")
-				if templ_7745c5c3_Err = render.Text(e.view.line()).Write(templ_7745c5c3_Buffer, `components/values.templ`, 123, 66); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Text(e.view.line()).Write(templ_7745c5c3_Buffer, `components/values.templ`, 151, 66); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("</span></summary>")
@@ -366,7 +423,7 @@ func branches(v ValueView) templ.Component {
 				templ_7745c5c3_Buffer.WriteString("</details>")
 			} else {
 				templ_7745c5c3_Buffer.WriteString("<div class=\"leaf\"><b>")
-				if templ_7745c5c3_Err = render.Text(e.key).Write(templ_7745c5c3_Buffer, `components/values.templ`, 128, 16); templ_7745c5c3_Err != nil {
+				if templ_7745c5c3_Err = render.Text(e.key).Write(templ_7745c5c3_Buffer, `components/values.templ`, 156, 16); templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Buffer.WriteString("</b>")
@@ -409,21 +466,21 @@ func moreOf(v ValueView, lead, word string) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if v.More != "" && !v.All {
 			templ_7745c5c3_Buffer.WriteString("<a class=\"btn quiet small\" href=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(v.address())).Write(templ_7745c5c3_Buffer, `components/values.templ`, 147, 62); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.URL(templ.SafeURL(v.address())).Write(templ_7745c5c3_Buffer, `components/values.templ`, 175, 62); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\" data-hx-get=\"")
-			if templ_7745c5c3_Err = render.Attribute(v.address()).Write(templ_7745c5c3_Buffer, `components/values.templ`, 147, 90); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(v.address()).Write(templ_7745c5c3_Buffer, `components/values.templ`, 175, 90); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\" data-hx-target=\"closest .shape\" data-hx-swap=\"outerHTML\">")
-			if templ_7745c5c3_Err = render.Text(lead).Write(templ_7745c5c3_Buffer, `components/values.templ`, 147, 156); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(lead).Write(templ_7745c5c3_Buffer, `components/values.templ`, 175, 156); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</a>")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"nothing\">")
-			if templ_7745c5c3_Err = render.Text(word).Write(templ_7745c5c3_Buffer, `components/values.templ`, 149, 27); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(word).Write(templ_7745c5c3_Buffer, `components/values.templ`, 177, 27); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</p>")
