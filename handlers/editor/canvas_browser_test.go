@@ -40,6 +40,30 @@ func TestCanvas_menu_survives_release(t *testing.T) {
 	p.Want(open, `false`)
 }
 
+// The menu copies and pastes, also into another flow, where a page may not read the clipboard.
+func TestCanvas_menu_copies_and_pastes(t *testing.T) {
+	t.Parallel()
+	p := newHand(t, "")
+	p.do(`Object.defineProperty(navigator, "clipboard", { value: undefined })`)
+	at := p.Middle("#node-team header")
+	menu := func(at webtest.Point, item string) {
+		p.T.Helper()
+		p.event(input.DispatchMouseEventTypeMousePressed, at, input.MouseButtonRight, 0)
+		p.event(input.DispatchMouseEventTypeMouseReleased, at, input.MouseButtonRight, 0)
+		p.tapItem(item)
+	}
+	menu(empty, "Paste")
+	p.Until(`document.getElementById("toasts").textContent.includes("Nothing to paste")`)
+	menu(at, "Copy")
+	p.Until(`localStorage["canvas:clip"]`)
+	menu(empty, "Paste")
+	p.Until(`canvas.draft.nodes.size === 5`)
+	p.Want(`(() => { const r = document.getElementById("node-team_2").getBoundingClientRect(); return Math.abs(r.left - 500) < 40 && Math.abs(r.top - 700) < 40; })()`, `true`)
+	menu(p.Middle("#node-team_2 header"), "Cut")
+	p.Until(`canvas.draft.nodes.size === 4`)
+	p.Saved()
+}
+
 // Selecting a node shows the inspector over any tab; deselecting returns to the tab.
 func TestCanvas_selection_opens_inspector(t *testing.T) {
 	t.Parallel()

@@ -58,3 +58,17 @@ func TestSubflowInBrowser_finds_a_flow_among_many(t *testing.T) {
 	w.Until(`[...document.querySelector(".ins-child select").selectedOptions].map((o) => o.text).join() === "Zebra crossing"`)
 	w.Shot("subflow-search")
 }
+
+// TestSubflow_shows_a_long_name_in_full chooses a flow whose name does not fit the field.
+func TestSubflow_shows_a_long_name_in_full(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	const name = "Answer what customers ask about orders from before the move"
+	child := h.PublishedFlow(strings.Replace(mapChild, "Sort reviews", name, 1))
+	parent := func(flow string) string {
+		return h.Flow(`{"schema": "sluice.flow/v1", "name": "Parent", "nodes": [{"id": "child", "kind": "subflow", "config": {"flow": "` + flow + `", "input.text": "Hello"}}], "edges": []}`)
+	}
+	page := h.As(flow.MemberEditor)
+	page.Get("/flows/" + parent(child) + "/node/child").Is(http.StatusOK).Has(`<p class="ins-flow-name" dir="auto">` + name + `</p>`)
+	page.Get("/flows/" + parent(h.PublishedFlow(mapChild)) + "/node/child").Is(http.StatusOK).Lacks("ins-flow-name")
+}

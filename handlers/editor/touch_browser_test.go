@@ -14,11 +14,22 @@ import (
 // newPhone opens the canvas of a flow on a touch screen 375 pixels wide.
 func newPhone(t *testing.T, h *webtest.Env, id string) *hand {
 	t.Helper()
-	tab := h.As(flow.MemberEditor).Tab(webtest.Chromium(t), 375, 812)
-	tab.Do(chromedp.EmulateViewport(375, 812, chromedp.EmulateMobile, chromedp.EmulateTouch))
-	p := &hand{tab.Builder("/flows/" + id), id}
+	p := newTouch(t, h, id, 375, 812)
 	p.tap("[data-command=show-canvas]")
 	return p
+}
+
+// newTouch opens a flow on a touch screen as an editor.
+func newTouch(t *testing.T, h *webtest.Env, id string, width, height int64) *hand {
+	t.Helper()
+	return newTouchAs(t, h, flow.MemberEditor, id, width, height)
+}
+
+func newTouchAs(t *testing.T, h *webtest.Env, role flow.MemberRole, id string, width, height int64) *hand {
+	t.Helper()
+	tab := h.As(role).Tab(webtest.Chromium(t), width, height)
+	tab.Do(chromedp.EmulateViewport(width, height, chromedp.EmulateMobile, chromedp.EmulateTouch))
+	return &hand{tab.Builder("/flows/" + id), id}
 }
 
 // tap puts a finger on an element and lifts it.

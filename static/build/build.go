@@ -18,7 +18,7 @@ import (
 
 // entries are the files that pages load by name. They import all other sources,
 // statically or with import(), for which esbuild writes a separate chunk.
-var entries = []string{"src/app.ts", "src/form.ts", "src/chat.ts", "src/embed.ts", "src/styles/app.css", "src/styles/canvas.css", "src/styles/pages.css", "src/styles/panes.css", "src/styles/late.css", "src/styles/public.css", "src/styles/docs.css", "src/styles/picker.css", "src/styles/catalog.css", "src/styles/welcome.css", "src/styles/approval.css", "src/styles/automation.css", "src/styles/knowledge.css", "src/styles/run.css", "src/styles/tests.css", "src/styles/chat.css"}
+var entries = []string{"src/first.ts", "src/app.ts", "src/form.ts", "src/chat.ts", "src/embed.ts", "src/styles/app.css", "src/styles/canvas.css", "src/styles/pages.css", "src/styles/panes.css", "src/styles/late.css", "src/styles/public.css", "src/styles/docs.css", "src/styles/picker.css", "src/styles/catalog.css", "src/styles/welcome.css", "src/styles/approval.css", "src/styles/automation.css", "src/styles/knowledge.css", "src/styles/run.css", "src/styles/tests.css", "src/styles/chat.css"}
 
 // bundle holds the built files, keyed by file name in dist, and the manifest, which
 // maps plain names ("app.js") to those file names.

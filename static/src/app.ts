@@ -15,12 +15,17 @@ import "./theme.ts";
 import "./times.ts";
 import "./toasts.ts";
 import "./canvas.ts";
+import { builder } from "./builder.ts";
 
-void import("./press.ts");
-void import("./early.ts");
-if (document.getElementById("run")) void import("./run.ts");
-if (document.getElementById("runs") || ["/runs", "/deliveries"].includes(location.pathname)) void import("./runs.ts");
-if (document.getElementById("form-preview")) void import("./preview.ts");
-if (document.getElementById("schedule")) void import("./schedule.ts");
-if (document.getElementById("case-grid")) void import("./case_grid.ts");
-if (document.getElementById("tools-sum")) void import("./server_tools.ts");
+const parts: (Promise<unknown> | undefined)[] = [builder, import("./press.ts"), import("./early.ts")];
+if (document.querySelector("[data-moved]")) parts.push(import("./moved.ts"));
+if (!builder && document.getElementById("flow-api")) parts.push(import("./api/index.ts"));
+if (document.getElementById("run")) parts.push(import("./run.ts"));
+if (document.getElementById("runs") || ["/runs", "/deliveries"].includes(location.pathname)) parts.push(import("./runs.ts"));
+if (document.getElementById("form-preview")) parts.push(import("./preview.ts"));
+if (document.getElementById("schedule")) parts.push(import("./schedule.ts"));
+if (document.getElementById("case-grid")) parts.push(import("./case_grid.ts"));
+if (document.getElementById("tools-sum")) parts.push(import("./server_tools.ts"));
+
+// Presses that first.ts kept are for listeners that exist now.
+void Promise.allSettled(parts).then(() => setTimeout(() => document.dispatchEvent(new Event("page:listens")))); // after htmx, which starts in a timer too

@@ -12,6 +12,6 @@ function changed(field: Element): boolean {
 setTimeout(() => { // after htmx, which starts in a timer too
   for (const place of document.querySelectorAll("[data-hx-trigger^=change], [data-hx-trigger^=input]")) {
     const field = place.matches("form") ? [...place.querySelectorAll("input, select, textarea")].find(changed) : changed(place) && place;
-    if (field) for (const name of ["input", "change"]) field.dispatchEvent(new Event(name, { bubbles: true }));
+    if (field && !place.matches(".htmx-request")) for (const name of ["input", "change"]) field.dispatchEvent(new Event(name, { bubbles: true }));
   }
 });

@@ -492,7 +492,12 @@ func zoomButton(icon, label, name string) templ.Component {
 func selectionBar() templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Buffer.WriteString("<div id=\"selection-bar\" class=\"selection-bar\" role=\"toolbar\" aria-label=\"Selected nodes\" hidden>")
+		templ_7745c5c3_Buffer.WriteString("<div id=\"selection-bar\" class=\"selection-bar\" role=\"toolbar\" aria-label=\"Selected nodes\" hidden><span class=\"for-phones\">")
+		templ_7745c5c3_Err = barButton("settings", "Open settings", "open").Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Buffer.WriteString("</span>")
 		templ_7745c5c3_Err = barButton("play", "Run to here", "run-to").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -553,15 +558,15 @@ func barButton(icon, label, name string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<button type=\"button\" class=\"btn quiet small only\" data-command=\"")
-		if templ_7745c5c3_Err = render.Attribute(name).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 267, 71); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Attribute(name).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 270, 71); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("\" aria-label=\"")
-		if templ_7745c5c3_Err = render.Attribute(label).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 267, 92); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Attribute(label).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 270, 92); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("\" title=\"")
-		if templ_7745c5c3_Err = render.Attribute(label).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 267, 108); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Attribute(label).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 270, 108); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("\">")
@@ -650,15 +655,15 @@ func paneTab(b BuilderPage, tab PaneTab, label string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<button type=\"button\" role=\"tab\" id=\"")
-		if templ_7745c5c3_Err = render.Attribute("tab-"+string(tab)).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 316, 27); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Attribute("tab-"+string(tab)).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 319, 27); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("\" aria-controls=\"")
-		if templ_7745c5c3_Err = render.Attribute("pane-"+string(tab)).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 317, 39); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Attribute("pane-"+string(tab)).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 320, 39); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("\" aria-selected=\"")
-		if templ_7745c5c3_Err = render.Attribute(strconv.FormatBool(b.Pane == tab)).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 318, 51); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Attribute(strconv.FormatBool(b.Pane == tab)).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 321, 51); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("\"")
@@ -668,7 +673,7 @@ func paneTab(b BuilderPage, tab PaneTab, label string) templ.Component {
 			templ_7745c5c3_Buffer.WriteString(" tabindex=\"-1\"")
 		}
 		templ_7745c5c3_Buffer.WriteString(">")
-		if templ_7745c5c3_Err = render.Text(label).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 324, 9); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Text(label).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 327, 9); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("</button>")
@@ -681,7 +686,7 @@ func builderDrawer(b BuilderPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<section id=\"drawer\" class=\"drawer\" aria-label=\"Problems and data\"><div class=\"drawer-edge script-only\" id=\"drawer-edge\" role=\"separator\" aria-orientation=\"horizontal\" aria-label=\"Height of the drawer\" aria-valuemin=\"80\" aria-valuemax=\"600\" aria-valuenow=\"200\" tabindex=\"0\"></div><div class=\"tabs\"><div class=\"tabbar script-only\" role=\"tablist\" aria-label=\"Drawer\"><button type=\"button\" role=\"tab\" id=\"tab-problems\" aria-controls=\"drawer-problems\" aria-selected=\"true\" tabindex=\"0\">Problems <span class=\"count\" id=\"problem-count\">")
-		if templ_7745c5c3_Err = render.Text(countOf(b.Problems)).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 332, 190); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Text(countOf(b.Problems)).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 335, 190); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("</span></button> <button type=\"button\" role=\"tab\" id=\"tab-data\" aria-controls=\"drawer-data\" aria-selected=\"false\" tabindex=\"-1\">Data</button></div><button type=\"button\" class=\"btn quiet small only drawer-fold script-only\" id=\"drawer-fold\" data-command=\"drawer\" aria-label=\"Problems and data\" aria-expanded=\"false\" aria-controls=\"drawer\" title=\"Show or hide (Ctrl+J)\">")

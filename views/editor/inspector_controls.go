@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/a-h/templ"
 
@@ -201,6 +202,20 @@ func (f *NodeField) childFlow() string {
 	for _, o := range f.Flows.List {
 		if now := f.text(0); now != "" && (o.ID == now || o.Slug == now) {
 			return o.ID
+		}
+	}
+	return ""
+}
+
+// longFlow is the length of a name, in characters, from which on the field that chooses a flow may
+// cut it.
+const longFlow = 32
+
+// cutFlow returns the name of the chosen flow if it is too long for the field, or "".
+func (f *NodeField) cutFlow() string {
+	for _, o := range f.flowOptions() {
+		if now := f.text(0); now != "" && (o.ID == now || o.Slug == now) && utf8.RuneCountInString(o.Name) >= longFlow {
+			return o.Name
 		}
 	}
 	return ""

@@ -216,7 +216,7 @@ func paneHead(p NodePane) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = components.DocsLink("nodes#"+p.Kind).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = components.DocsLink("nodes/"+p.Kind).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1243,6 +1243,13 @@ func control(f NodeField) templ.Component {
 				templ_7745c5c3_Buffer.WriteString(" Edit flow</a>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
+			if name := f.cutFlow(); name != "" {
+				templ_7745c5c3_Buffer.WriteString("<p class=\"ins-flow-name\" dir=\"auto\">")
+				if templ_7745c5c3_Err = render.Text(name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 468, 46); templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Buffer.WriteString("</p>")
+			}
 		default:
 			templ_7745c5c3_Err = textControl(f).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
@@ -1262,16 +1269,16 @@ func textControl(f NodeField) templ.Component {
 			templ_7745c5c3_Buffer := templ.GetBuffer()
 			var templ_7745c5c3_ElementScripts []templ.ComponentScript
 			templ_7745c5c3_Buffer.WriteString("<input class=\"")
-			var templ_7745c5c3_Var127 = []any{"input", templ.KV("mono", f.Template || f.Syntax != "")}
-			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var127...)
+			var templ_7745c5c3_Var128 = []any{"input", templ.KV("mono", f.Template || f.Syntax != "")}
+			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var128...)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var127).String()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 1, 0); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var128).String()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 1, 0); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.text(0)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 473, 91); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(f.text(0)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 476, 91); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\"")

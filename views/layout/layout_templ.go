@@ -303,18 +303,22 @@ func Shell(p Page) templ.Component {
 			}
 			templ_7745c5c3_Buffer.WriteString("\">")
 		}
-		templ_7745c5c3_Buffer.WriteString("<script type=\"module\" src=\"")
-		if templ_7745c5c3_Err = render.URL(static.URL("app.js")).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 111, 51); templ_7745c5c3_Err != nil {
+		templ_7745c5c3_Buffer.WriteString("<script src=\"")
+		if templ_7745c5c3_Err = render.URL(static.URL("first.js")).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 111, 39); templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Buffer.WriteString("\"></script><script type=\"module\" src=\"")
+		if templ_7745c5c3_Err = render.URL(static.URL("app.js")).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 112, 51); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("\"></script></head><body data-icons=\"")
-		if templ_7745c5c3_Err = render.Attribute(static.URL("icons.svg")).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 114, 39); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Attribute(static.URL("icons.svg")).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 115, 39); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("\"")
 		if p.nonce() != "" {
 			templ_7745c5c3_Buffer.WriteString(" data-nonce=\"")
-			if templ_7745c5c3_Err = render.Attribute(p.nonce()).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 116, 26); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(p.nonce()).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 117, 26); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\"")
@@ -367,11 +371,11 @@ func topSigned(p Page) templ.Component {
 		templ_7745c5c3_Buffer.WriteString(" Sluice</a> ")
 		if p.Workspace != "" && len(p.Workspaces) == 0 {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"workspace\"><span title=\"")
-			if templ_7745c5c3_Err = render.Attribute(p.Workspace).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 145, 52); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(p.Workspace).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 146, 52); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(p.Workspace).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 145, 68); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(p.Workspace).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 146, 68); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</span></span>")
@@ -384,7 +388,7 @@ func topSigned(p Page) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<nav class=\"nav\" aria-label=\"Main\">")
 		for _, s := range sections {
 			templ_7745c5c3_Buffer.WriteString("<a href=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(s.path())).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 152, 35); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.URL(templ.SafeURL(s.path())).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 153, 35); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\"")
@@ -392,7 +396,7 @@ func topSigned(p Page) templ.Component {
 				templ_7745c5c3_Buffer.WriteString(" aria-current=\"page\"")
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			if templ_7745c5c3_Err = render.Text(string(s)).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 156, 16); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(string(s)).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 157, 16); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</a>")
@@ -405,7 +409,7 @@ func topSigned(p Page) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("<span class=\"unseen\">Waiting for you:</span> ")
-			if templ_7745c5c3_Err = render.Text(strconv.Itoa(p.Waiting)).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 163, 29); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Text(strconv.Itoa(p.Waiting)).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 164, 29); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("</a> ")
@@ -451,23 +455,23 @@ func personMenu(who Person, theme Theme) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<details class=\"menu\"><summary class=\"who\"><span class=\"avatar\" aria-hidden=\"true\">")
-		if templ_7745c5c3_Err = render.Text(who.Initials()).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 189, 59); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Text(who.Initials()).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 190, 59); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("</span> <span class=\"unseen\">You, ")
-		if templ_7745c5c3_Err = render.Text(who.Name).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 190, 39); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Text(who.Name).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 191, 39); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("</span></summary><div class=\"sheet\"><div class=\"me\"><b>")
-		if templ_7745c5c3_Err = render.Text(who.Name).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 193, 32); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Text(who.Name).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 194, 32); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("</b><small>")
-		if templ_7745c5c3_Err = render.Text(who.Email).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 193, 56); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Text(who.Email).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 194, 56); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString(" · ")
-		if templ_7745c5c3_Err = render.Text(who.Role).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 193, 72); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Text(who.Role).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 194, 72); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("</small></div><hr><form method=\"post\" action=\"/theme\" data-theme><div class=\"choice\" role=\"group\" aria-label=\"Theme\">")
@@ -503,11 +507,11 @@ func ThemeButton(now, theme Theme, icon, label string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<button name=\"theme\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(string(theme)).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 218, 43); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Attribute(string(theme)).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 219, 43); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("\" aria-pressed=\"")
-		if templ_7745c5c3_Err = render.Attribute(strconv.FormatBool(now.is(theme))).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 218, 94); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Attribute(strconv.FormatBool(now.is(theme))).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 219, 94); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("\">")
@@ -516,7 +520,7 @@ func ThemeButton(now, theme Theme, icon, label string) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString(" ")
-		if templ_7745c5c3_Err = render.Text(label).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 220, 9); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Text(label).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 221, 9); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("</button>")
@@ -533,12 +537,12 @@ func toast(t Toast) templ.Component {
 			templ_7745c5c3_Buffer := templ.GetBuffer()
 			var templ_7745c5c3_ElementScripts []templ.ComponentScript
 			templ_7745c5c3_Buffer.WriteString("<div class=\"")
-			var templ_7745c5c3_Var57 = []any{"toast", string(t.Tone)}
-			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var57...)
+			var templ_7745c5c3_Var58 = []any{"toast", string(t.Tone)}
+			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var58...)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var57).String()).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 1, 0); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var58).String()).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 1, 0); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\" role=\"status\"")
@@ -558,13 +562,13 @@ func toast(t Toast) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("<p>")
-		if templ_7745c5c3_Err = render.Text(t.Text).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 227, 13); templ_7745c5c3_Err != nil {
+		if templ_7745c5c3_Err = render.Text(t.Text).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 228, 13); templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Buffer.WriteString("</p>")
 		if t.Undo != "" {
 			templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(t.Undo)).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 229, 53); templ_7745c5c3_Err != nil {
+			if templ_7745c5c3_Err = render.URL(templ.SafeURL(t.Undo)).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 230, 53); templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Buffer.WriteString("\">")

@@ -34,6 +34,7 @@ command({ name: "zoom-in", title: "Zoom in", icon: "plus", enabled: isReady, run
 command({ name: "zoom-out", title: "Zoom out", icon: "minus", enabled: isReady, run: () => canvas.view.zoomBy(1 / 1.2) });
 command({ name: "zoom-100", title: "Zoom to 100%", icon: "search", enabled: isReady, run: () => canvas.view.zoomTo(1) });
 command({ name: "fit", title: "Zoom to fit", icon: "maximize", enabled: isReady, run: () => canvas.view.fit() });
+command({ name: "fit-selection", title: "Zoom to selection", icon: "scan", enabled: () => isReady() && canvas.chosen().length > 0, run: () => canvas.view.fit(canvas.chosen()) });
 command({ name: "select-all", title: "Select all", icon: "mouse-pointer-2", enabled: isReady, run: () => canvas.selection.all() });
 command({ name: "show-flows", title: "Go to flows", icon: "workflow", run: () => location.assign("/flows") });
 command({ name: "export", title: "Export flow", icon: "download", run: () => location.assign(`/flows/${builder.dataset.flow}/export`) });

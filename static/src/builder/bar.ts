@@ -6,6 +6,7 @@ import { builder, canvas, readonly, isReady } from "./canvas.ts";
 
 const bar = document.getElementById("selection-bar");
 const above = 12, gap = 8; // pixels
+const dock = 72; // pixels below the toolbar where the selection has no free side, for the zoom bar
 let frame = 0;
 
 /** show places the toolbar in the next frame; several events of one frame are one update. */
@@ -14,7 +15,7 @@ function show(): void {
   frame = requestAnimationFrame(put);
 }
 
-/** put places the toolbar above the selection, or else below, right or left of it, where it covers no node, and within the canvas. */
+/** put places the toolbar above the selection, or else below, right or left of it, or at the bottom or top of the canvas: where it covers no node, and within the canvas. */
 function put(): void {
   if (!isReady()) return;
   const { nodes } = canvas.selection;
@@ -26,7 +27,7 @@ function put(): void {
   bar.querySelector<HTMLElement>("[data-several]")!.hidden = nodes.size < 2;
   const { offsetWidth: width, offsetHeight: height } = bar, run = document.getElementById("run-bar")!, least = gap + (run.offsetHeight && run.offsetTop + run.offsetHeight); // below the bar of a run
   const x = Math.max(gap, Math.min((left + right - width) / 2, w - width - gap)), beneath = { x, y: Math.min(bottom + above, h - height - gap) };
-  const places = [{ x, y: top - height - above }, { x, y: bottom + above }, { x: right + above, y: Math.max(least, top) }, { x: left - above - width, y: Math.max(least, top) }];
+  const places = [{ x, y: top - height - above }, { x, y: bottom + above }, { x: right + above, y: Math.max(least, top) }, { x: left - above - width, y: Math.max(least, top) }, { x, y: h - height - dock }, { x, y: least }];
   const inside = (p: Point) => p.x >= gap && p.x + width + gap <= w && p.y >= least && p.y + height + gap <= h;
   const p = places.find((p) => inside(p) && !covers(p, width, height, nodes)) ?? places.find(inside) ?? beneath;
   bar.style.transform = `translate(${Math.round(p.x)}px,${Math.round(p.y)}px)`;

@@ -37,7 +37,7 @@ onClick(document, "[data-command]", (button, e) => {
 });
 
 // Shortcuts of the canvas (canvas/shortcuts.ts) for commands that have none of their own.
-const canvasKeys: Record<string, string> = { rename: "F2", disable: "D", duplicate: "Ctrl+D", group: "Ctrl+G", ungroup: "Ctrl+Shift+G", delete: "Delete", palette: "/", "select-all": "Ctrl+A", fit: "Shift+1", tidy: "T", open: "E" };
+const canvasKeys: Record<string, string> = { rename: "F2", disable: "D", duplicate: "Ctrl+D", group: "Ctrl+G", ungroup: "Ctrl+Shift+G", delete: "Delete", palette: "/", "select-all": "Ctrl+A", fit: "Shift+1", "fit-selection": "Shift+2", copy: "Ctrl+C", cut: "Ctrl+X", paste: "Ctrl+V", tidy: "T", open: "E" };
 
 /** keysOfCommand returns the shortcut of a command, to be shown beside it. */
 export function keysOfCommand(c: Command): string | undefined { return c.keys?.split(" ")[0] ?? canvasKeys[c.name]; }

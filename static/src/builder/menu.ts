@@ -7,12 +7,13 @@ import { canvas } from "./canvas.ts";
 import { command, commands, keysOfCommand, perform, type Command } from "./commands.ts";
 import { el, keysOf } from "./dom.ts";
 import { withoutEmptySections } from "./match.ts";
+import { toast } from "../toasts.ts";
 
 export type Asked = { nodes: string[]; edges: (Edge | undefined)[]; client?: Point };
 
-const ofNode = ["open", "rename", "", "run-to", "run-from", "pin", "disable", "duplicate", "group", "ungroup", "new-child", "", "delete-reconnect", "delete"];
+const ofNode = ["open", "rename", "fit-selection", "", "run-to", "run-from", "pin", "disable", "", "duplicate", "copy", "cut", "group", "ungroup", "new-child", "", "delete-reconnect", "delete"];
 const ofEdge = ["insert", "", "delete"];
-const ofNothing = ["palette", "select-all", "", "fit", "tidy", "find"];
+const ofNothing = ["palette", "paste", "select-all", "", "fit", "tidy", "find"];
 const gap = 8; // pixels kept free at the edges of the window
 
 const sheet = el("div", { class: "float-menu", role: "menu", popover: "manual", "aria-label": "Actions" });
@@ -22,6 +23,18 @@ let edge: Edge | undefined;
 let at: Point | undefined;
 
 command({ name: "insert", title: "Insert a node here", icon: "plus", enabled: () => !canvas.readonly && !!edge && canvas.draft.hasEdge(edge), run: () => canvas.palette(at, { edge }) });
+
+// Copying without a keyboard. The code of the clipboard is loaded after the canvas.
+const copies = () => !!canvas.drawing && canvas.chosen().length > 0;
+command({ name: "copy", title: "Copy", icon: "clipboard-copy", enabled: copies, run: () => void canvas.clipboard.write(canvas.chosen()) });
+command({ name: "cut", title: "Cut", icon: "scissors", enabled: () => copies() && !canvas.readonly, run: () => { void canvas.clipboard.write(canvas.chosen()); canvas.erase(); } });
+command({ name: "paste", title: "Paste", icon: "clipboard-paste", enabled: () => !!canvas.drawing && !canvas.readonly, run: () => void paste(at) });
+
+/** paste adds the copied nodes at a position of the window, or in the middle of the view. */
+async function paste(client: Point | undefined): Promise<void> {
+  const to = client ? canvas.view.toFlow(client) : canvas.view.center();
+  if (!canvas.clipboard.paste(await canvas.clipboard.read(), to, false)) toast("Nothing to paste. Copy nodes first.", "wait");
+}
 
 /** showMenu shows the context menu of the selected nodes, of an edge, or of the empty canvas. */
 export function showMenu(asked: Asked): void {
@@ -39,6 +52,7 @@ function open(names: string[], client: Point | undefined): void {
   sheet.replaceChildren(...withoutEmptySections(items).map((c) => (c ? item(c) : el("hr"))));
   if (!sheet.querySelector("button")) return;
   back = document.activeElement;
+  pressed = false;
   sheet.showPopover();
   const p = client ?? { x: innerWidth / 2, y: innerHeight / 2 };
   Object.assign(sheet.style, { left: `${Math.min(p.x, innerWidth - sheet.offsetWidth - gap)}px`, top: `${Math.max(gap, Math.min(p.y, innerHeight - sheet.offsetHeight - gap))}px` });
@@ -60,6 +74,11 @@ function disableWord(): string {
 // The popover is manual: a right click or a long press opens it between the press
 // and the release, and an automatic popover takes that release for a click outside
 // of it and closes again.
+// For the same reason, a click counts only after a press inside: the finger that opened the menu may
+// be lifted over an item.
+let pressed = false;
+sheet.addEventListener("pointerdown", () => { pressed = true; });
+sheet.addEventListener("click", (e) => { if (e.detail && !pressed) e.stopImmediatePropagation(); }, true);
 document.addEventListener("pointerdown", (e) => { if (!sheet.contains(e.target as Node)) sheet.hidePopover(); }, { capture: true });
 addEventListener("blur", () => sheet.hidePopover());
 

@@ -87,9 +87,9 @@ export class Actions {
     if (ids.length) announce.say(`${on ? "Disabled" : "Enabled"} ${count(ids.length, "node")}`);
   }
 
-  /** menu asks the page for a context menu and reports whether it shows one. */
+  /** menu asks the page for a context menu, at a position that was pressed or else beside the chosen nodes, and reports whether it shows one. */
   menu(client?: Point): boolean {
-    const nodes = this.chosen(), r = this.canvas.scene.elements.get(nodes[0] ?? "")?.getBoundingClientRect();
+    const nodes = client ? [...this.canvas.selection.nodes] : this.chosen(), r = this.canvas.scene.elements.get(nodes[0] ?? "")?.getBoundingClientRect();
     const beside = r ? { x: r.left, y: r.bottom } : undefined;
     return !this.canvas.emit("canvas:menu", { nodes, edges: this.chosenEdges(), client: client ?? beside });
   }

@@ -5,10 +5,12 @@ import type { Announcer, Committer } from "./context.ts";
 import { snapPoint } from "./geometry.ts";
 import { ends, nodeOf, schema, type Draft, type Edge, type FlowNode, type Group, type Point } from "./model.ts";
 import type { Op } from "./ops.ts";
+import { loadJSON, store } from "./storage.ts";
 import { count } from "./text.ts";
 
 export type Clip = { app: "sluice"; schema: string; nodes: FlowNode[]; edges: Edge[]; groups: Group[] };
 
+const kept = "canvas:clip"; // key of the last copy
 const aside = 40; // flow units between a duplicate and its origin
 
 /** ClipboardContext is what the clipboard needs of the canvas. */
@@ -20,7 +22,8 @@ export interface ClipboardContext extends Committer {
 
 /**
  * Clipboard copies and pastes through the browser's copy, cut and paste events.
- * Unlike navigator.clipboard they need neither HTTPS nor a permission. The text
+ * Unlike navigator.clipboard they need neither HTTPS nor a permission. Menus, which
+ * are the only way on touch screens, use write and read instead. The text
  * is a flow document with an app member, so that a copied part of a flow can be
  * read and edited as text.
  */
@@ -31,10 +34,29 @@ export class Clipboard {
   copy(e: ClipboardEvent): boolean {
     const nodes = this.canvas.selection.nodes;
     if (!nodes.size || !e.clipboardData) return false;
-    e.clipboardData.setData("text/plain", JSON.stringify(this.clip(nodes), null, 2));
+    e.clipboardData.setData("text/plain", this.keep(nodes));
     e.preventDefault();
-    this.canvas.announce.say(`Copied ${count(nodes.size, "node")}`);
     return true;
+  }
+
+  /** write copies nodes for a menu, where there is no copy event. */
+  async write(ids: Iterable<string>): Promise<void> {
+    const text = this.keep(new Set(ids));
+    await navigator.clipboard?.writeText(text).catch(() => {});
+  }
+
+  /** read returns the text to paste for a menu: of the system's clipboard or, where a page may not read that, of the last copy in this browser. */
+  async read(): Promise<string> {
+    const text = await navigator.clipboard?.readText?.().catch(() => "");
+    return text && read(text) ? text : JSON.stringify(loadJSON<Clip>("localStorage", kept) ?? "");
+  }
+
+  /** keep returns nodes as text, and remembers it for read. */
+  private keep(nodes: Set<string>): string {
+    const text = JSON.stringify(this.clip(nodes), null, 2);
+    store("localStorage", kept, text);
+    this.canvas.announce.say(`Copied ${count(nodes.size, "node")}`);
+    return text;
   }
 
   /** clip returns nodes with their edges and complete groups, as it is copied. */

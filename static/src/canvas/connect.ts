@@ -13,6 +13,7 @@ import { ConnectionMode, flowId, handleClass, lib, pointToRendererPoint, XYHandl
 
 const radius = 24; // flow units within which a port catches the pointer
 const threshold = 3; // pixels; below it a press is a tap
+const fingers = matchMedia("(pointer: coarse)");
 
 type State = ConnectionState & { inProgress: boolean };
 
@@ -249,8 +250,9 @@ export class Connect {
     if (!text) return this.tip.remove();
     this.tip.textContent = text;
     this.tip.toggleAttribute("data-fine", fine);
-    this.tip.style.transform = `translate(${p.x + 14}px,${p.y + 14}px)`;
     if (!this.tip.isConnected) this.canvas.pane.append(this.tip);
+    const { offsetWidth: w, offsetHeight: h } = this.tip, x = Math.max(8, Math.min(p.x + 14, this.canvas.view.size.width - w - 8));
+    this.tip.style.transform = `translate(${x}px,${fingers.matches ? Math.max(8, p.y - h - 44) : p.y + 14}px)`; // not below a finger
   }
 
   private end(): void {

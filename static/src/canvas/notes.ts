@@ -8,7 +8,7 @@ import { track } from "./gesture.ts";
 import type { Point } from "./model.ts";
 import type { HasView } from "./viewport.ts";
 
-const corner = 16; // pixels at the corner that take a press
+const corner = matchMedia("(pointer: coarse)").matches ? 32 : 16; // pixels at the corner that take a press
 const minSize = { width: 120, height: 60 }, maxSize = 2000; // flow units
 
 /** NotesContext is what resizing notes needs of the canvas. */

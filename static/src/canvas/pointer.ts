@@ -137,10 +137,11 @@ export class Pointer {
     if (port) return canvas.taps.tap(port);
     if (fold) return canvas.groups.fold(fold);
     if (el.closest(".canvas-edge-plus")) return canvas.palette({ x: e.clientX, y: e.clientY }, { edge: canvas.edges.get(canvas.edges.toolsOf ?? "") });
-    if (node) return this.clickNode(node, el, add);
+    const toggle = add || canvas.selecting; // a finger has no Shift
+    if (node) return this.clickNode(node, el, toggle);
     if (edge) {
       canvas.edges.point(edge, { x: e.clientX, y: e.clientY }); // a finger does not hover
-      return add ? canvas.selection.toggleEdge(edge) : canvas.selection.set([], [edge]);
+      return toggle ? canvas.selection.toggleEdge(edge) : canvas.selection.set([], [edge]);
     }
     canvas.edges.point(undefined);
     if (el.closest(".canvas-edge-tools, .canvas-group-name")) return;
@@ -172,11 +173,12 @@ export class Pointer {
     if (this.menuAt(e.target as Element, { x: e.clientX, y: e.clientY })) e.preventDefault();
   }
 
-  /** menuAt selects what is at the pointer and asks the page for its menu. It reports whether the page shows one. */
+  /** menuAt selects what is at the pointer, or nothing, and asks the page for its menu. It reports whether the page shows one. */
   private menuAt(el: Element, client: Point): boolean {
     const node = nodeAt(el), edge = el.closest("[data-edge]")?.getAttribute("data-edge") ?? undefined, { selection } = this.canvas;
     if (node && !selection.nodes.has(node)) selection.set([node]);
     if (edge && !selection.edges.has(edge)) selection.set([], [edge]);
+    if (!node && !edge) selection.clear();
     return this.canvas.menu(client);
   }
 

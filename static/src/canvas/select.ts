@@ -94,8 +94,10 @@ export class Selection {
     const { pane, view } = this.canvas, r = pane.getBoundingClientRect();
     const kept = new Set(press.ctrlKey || press.metaKey ? this.nodes : []);
     const x0 = press.clientX - r.left, y0 = press.clientY - r.top;
+    let moved = false;
     view.configure({ selecting: true });
     track(pane, press, (e) => {
+      moved = true;
       const x1 = e.clientX - r.left, y1 = e.clientY - r.top;
       const b = { x: Math.min(x0, x1), y: Math.min(y0, y1), width: Math.abs(x1 - x0), height: Math.abs(y1 - y0) };
       pane.append(this.box);
@@ -105,6 +107,7 @@ export class Selection {
     }, () => {
       this.box.remove();
       view.configure();
+      if (!moved && !press.shiftKey) this.set(kept); // a tap
       this.canvas.announce.say(`${count(this.nodes.size, "node")} selected`);
     });
   }
