@@ -148,6 +148,9 @@ func TestChatRoute(t *testing.T) {
 	refused(400, "input_invalid", say("talk", nil))
 	refused(400, "input_invalid", say("talk", nil, object{"role": "assistant", "content": "x"}))
 	refused(400, "input_invalid", say("talk", object{"tools": []any{object{}}}, user("x")))
+	for name, v := range map[string]any{"messages": "x", "stream": "true", "stream_options": true, "metadata": []any{}, "n": "1", "tools": object{}} {
+		refused(400, "input_invalid", say("talk", object{name: v}, user("x")))
+	}
 	refused(400, "input_invalid", say("talk", nil, object{"role": "user", "content": []any{object{"type": "image_url", "image_url": object{"url": "https://example.com/a.png"}}}}))
 	long := object{"role": "user", "content": strings.Repeat("x", 2<<20)} // more than a body of other routes
 	c.want(200, "POST", route, say("talk", nil, long))

@@ -27,6 +27,12 @@ type request struct {
 	usage   bool // send the usage in the last chunk of the stream
 }
 
+// typed are the members that mean nothing in another type: a client that sends one, such as "stream": "true", would get
+// another response than it waits for. The null of a member is as if it were missing.
+var typed = []struct{ name, want string }{
+	{"messages", "list"}, {"stream", "boolean"}, {"stream_options", "object"}, {"metadata", "object"}, {"n", "number"}, {"tools", "list"},
+}
+
 // invalid returns the error for a request that cannot be converted to a run.
 func invalid(format string, args ...any) *flow.Error {
 	return flow.Errorf(flow.CodeInputInvalid, format, args...)
@@ -43,6 +49,15 @@ func (s *Server) read(c *api.Call) (*request, error) {
 	}
 	if r.flow == nil { // not an object with a model, so decoding it should have failed
 		return nil, invalid("The body is not one JSON object.")
+	}
+	for _, m := range typed {
+		got := flow.TypeOf(body[m.name])
+		if _, isObject := flow.AsMap(body[m.name]); isObject { // also if it looks like a file
+			got = "object"
+		}
+		if got != m.want && got != "null" {
+			return nil, invalid("%s must be of the type %s, not %s.", m.name, m.want, got)
+		}
 	}
 	if n, isNumber := flow.Float(body["n"]); isNumber && n != 1 {
 		return nil, invalid("n is %v, but a flow gives one answer. Set n to 1.", body["n"])
