@@ -14,7 +14,9 @@ import (
 	"strings"
 )
 
-//go:embed *.md
+// files are the pages without that of the API, which the server generates.
+//
+//go:embed README.md a[^p]*.md [b-z]*.md
 var files embed.FS
 
 // Home is the name of the start page. Code hosts show a README.md as the page
@@ -279,7 +281,7 @@ func (o Options) source(name string) (string, error) {
 	return text, nil
 }
 
-// Source returns the Markdown file of a page, unchanged.
+// Source returns the Markdown file of a page, unchanged. That of the API has none in the program.
 func Source(name string) (string, error) {
 	text, err := fs.ReadFile(files, name+".md")
 	return string(text), err

@@ -13,11 +13,21 @@ import (
 
 func book(t *testing.T) *Book {
 	t.Helper()
-	b, err := Read(Options{})
+	b, err := Read(Options{Instead: apiPage(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return b
+}
+
+// apiPage returns the page that the server generates.
+func apiPage(t *testing.T) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile("api.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string]string{"api": string(text)}
 }
 
 func TestRead(t *testing.T) {
@@ -45,7 +55,7 @@ func TestRead(t *testing.T) {
 	})
 	t.Run("puts the server's own address into samples", func(t *testing.T) {
 		t.Parallel()
-		b, err := Read(Options{BaseURL: "https://flows.example.com/"})
+		b, err := Read(Options{BaseURL: "https://flows.example.com/", Instead: apiPage(t)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package javascript
 
 import (
+	"slices"
 	"strings"
 
 	"golang.org/x/text/collate"
@@ -24,11 +25,14 @@ var plainOrder = comparison{language: "en", sensitivity: "variant"}
 // older, or missing.
 var sorted = func() map[string]string {
 	list := map[string]string{"no": "nn", "nb": "nn"}
-	for _, name := range strings.Fields("af am ca cs cy da de en es et eu fi fil fo fr ga gl hu id is it kl lb ln lt ms my nl nn pl pt ro se sk sl sq sv sw tr vi zu") {
+	for _, name := range sortedNames {
 		list[name] = name
 	}
 	return list
 }()
+
+// sortedNames are the languages with rules, alphabetically.
+var sortedNames = strings.Fields("af am ca cs cy da de en es et eu fi fil fo fr ga gl hu id is it kl lb ln lt ms my nl nn pl pt ro se sk sl sq sv sw tr vi zu")
 
 // collators compare texts for one machine, which is not used concurrently.
 type collators struct {
@@ -87,7 +91,7 @@ func (all *collators) find(c comparison) *collate.Collator {
 	case "accent":
 		options = append(options, collate.IgnoreCase)
 	}
-	found = collate.New(language.Make(c.language), options...)
+	found = newCollator(slices.Index(sortedNames, c.language), options...)
 	all.byOrder[c] = found
 	return found
 }

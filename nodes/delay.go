@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	_ "time/tzdata" // container images have no time zones of their own
 
 	"sluice/flow"
+	_ "sluice/flow/timezones" // containers have none of their own
 )
 
 // Options of the field "wait".

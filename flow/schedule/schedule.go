@@ -7,7 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
-	_ "time/tzdata" // container images have no time zones of their own
+
+	_ "sluice/flow/timezones" // containers have none of their own
 )
 
 // Limits of a schedule.

@@ -45,8 +45,7 @@ type Server struct {
 	book func() (*book, error) // read when first needed
 }
 
-// New returns the documentation of a site. It requests the OpenAPI document from api;
-// if that is nil, it uses the embedded reference. Mount the Routes to serve the pages.
+// New returns the documentation of a site. It requests the OpenAPI document from api. Mount the Routes to serve the pages.
 func New(site *web.Site, api func(key *flow.Key, w http.ResponseWriter, r *http.Request)) *Server {
 	s := &Server{Site: site, api: api}
 	s.book = sync.OnceValues(s.newBook)

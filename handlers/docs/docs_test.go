@@ -114,7 +114,7 @@ func TestDocs(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if have, err := docs.Source("api"); err != nil || have != want && !*updateDocs {
+		if have, err := os.ReadFile("../../docs/api.md"); err != nil || string(have) != want {
 			t.Errorf("docs/api.md is not what the API is; run go test ./handlers/docs -run TestDocs -update-docs (%v)", err)
 		}
 	})

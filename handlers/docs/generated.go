@@ -9,11 +9,8 @@ import (
 )
 
 // generatedPages returns the pages that this server generates, by name: the API
-// reference. On an error it returns nil, and the embedded files are used.
+// reference. On an error it returns nil, and the documentation has no such page.
 func (s *Server) generatedPages() map[string]string {
-	if s.api == nil {
-		return nil
-	}
 	r, err := http.NewRequest(http.MethodGet, "/v1/openapi.json", nil)
 	if err != nil {
 		return nil // cannot happen: the URL is constant
@@ -22,7 +19,7 @@ func (s *Server) generatedPages() map[string]string {
 	s.api(&flow.Key{}, w, r)
 	text, err := docs.APIPage(w.Body.Bytes())
 	if err != nil {
-		s.Log.Error("API reference not generated, using the file", "error", err)
+		s.Log.Error("API reference not generated", "error", err)
 		return nil
 	}
 	return map[string]string{"api": text}

@@ -26,55 +26,31 @@ func TwoStep(p layout.Page, f FactorPage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var2 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			if len(f.Codes) > 0 {
-				templ_7745c5c3_Err = recoveryCodes(f.Codes).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, recoveryCodes(f.Codes))
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if f.Required && !f.On {
-				templ_7745c5c3_Err = components.Note(components.ToneWait, "Your role requires two-step sign-in.", "Turn it on to continue.").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneWait, "Your role requires two-step sign-in.", "Turn it on to continue."))
 			}
 			templ_7745c5c3_Buffer.WriteString(" <section class=\"setting\" aria-labelledby=\"two-step-title\"><div class=\"about\"><h2 id=\"two-step-title\">Two-step sign-in</h2><p>After the password, you enter a code from an authenticator app on your phone.</p></div>")
 			if !f.HasPassword {
 				templ_7745c5c3_Buffer.WriteString("<p>You sign in with an identity provider. Turn on a second step there.</p>")
 			} else if f.On {
-				templ_7745c5c3_Err = factorOn(f).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, factorOn(f))
 			} else if f.Secret != "" {
-				templ_7745c5c3_Err = factorConfirm(f).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, factorConfirm(f))
 			} else {
 				templ_7745c5c3_Buffer.WriteString("<form class=\"form\" method=\"post\" action=\"/settings/two-step/begin\" id=\"begin\">")
-				templ_7745c5c3_Err = components.FormError(f.Errors).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = factorPassword(f, "begin-password").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.FormError(f.Errors))
+				render.Component(ctx, templ_7745c5c3_Buffer, factorPassword(f, "begin-password"))
 				templ_7745c5c3_Buffer.WriteString("<div class=\"bar\">")
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Set up", Look: components.LookPrimary}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Set up", Look: components.LookPrimary}))
 				templ_7745c5c3_Buffer.WriteString("</div></form>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</section>")
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Settings(p, layout.TabSessions).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, layout.Settings(p, layout.TabSessions))
 		return nil
 	})
 }
@@ -86,14 +62,9 @@ func factorPassword(f FactorPage, id string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<input type=\"text\" name=\"email\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(f.Email).Write(templ_7745c5c3_Buffer, `account/factors.templ`, 46, 48); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, f.Email)
 		templ_7745c5c3_Buffer.WriteString("\" autocomplete=\"username\" hidden readonly>")
-		templ_7745c5c3_Err = components.Input(components.Field{ID: id, Name: "password", Label: "Current password", Type: "password", Autocomplete: "current-password", Size: "large", Error: f.Errors["password"]}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{ID: id, Name: "password", Label: "Current password", Type: "password", Autocomplete: "current-password", Size: "large", Error: f.Errors["password"]}))
 		return nil
 	})
 }
@@ -105,40 +76,21 @@ func factorConfirm(f FactorPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<form class=\"form\" method=\"post\" action=\"/settings/two-step/confirm\" id=\"confirm\">")
-		templ_7745c5c3_Err = components.FormError(f.Errors).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.FormError(f.Errors))
 		templ_7745c5c3_Buffer.WriteString("<p>Scan this with your authenticator app, or type the key.</p><svg class=\"qr\" viewBox=\"")
-		if templ_7745c5c3_Err = render.Attribute(f.box()).Write(templ_7745c5c3_Buffer, `account/factors.templ`, 55, 35); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, f.box())
 		templ_7745c5c3_Buffer.WriteString("\" role=\"img\" aria-label=\"QR code of the key below\" width=\"200\" height=\"200\"><rect x=\"-4\" y=\"-4\" width=\"")
-		if templ_7745c5c3_Err = render.Attribute(strconv.Itoa(f.Side+8)).Write(templ_7745c5c3_Buffer, `account/factors.templ`, 56, 55); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, strconv.Itoa(f.Side+8))
 		templ_7745c5c3_Buffer.WriteString("\" height=\"")
-		if templ_7745c5c3_Err = render.Attribute(strconv.Itoa(f.Side+8)).Write(templ_7745c5c3_Buffer, `account/factors.templ`, 56, 91); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, strconv.Itoa(f.Side+8))
 		templ_7745c5c3_Buffer.WriteString("\" fill=\"#fff\"></rect> <path d=\"")
-		if templ_7745c5c3_Err = render.Attribute(f.QR).Write(templ_7745c5c3_Buffer, `account/factors.templ`, 57, 17); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, f.QR)
 		templ_7745c5c3_Buffer.WriteString("\" fill=\"#000\"></path></svg><p>Key: <code>")
-		if templ_7745c5c3_Err = render.Text(f.parts()).Write(templ_7745c5c3_Buffer, `account/factors.templ`, 59, 27); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, f.parts())
 		templ_7745c5c3_Buffer.WriteString("</code></p>")
-		templ_7745c5c3_Err = components.Input(components.Field{Name: "code", Label: "Code", Autocomplete: "one-time-code", Size: "large", Error: f.Errors["code"], Help: "The six digits that the app shows now.", Attrs: templ.Attributes{"inputmode": "numeric", "maxlength": "10"}}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "code", Label: "Code", Autocomplete: "one-time-code", Size: "large", Error: f.Errors["code"], Help: "The six digits that the app shows now.", Attrs: templ.Attributes{"inputmode": "numeric", "maxlength": "10"}}))
 		templ_7745c5c3_Buffer.WriteString("<div class=\"bar\">")
-		templ_7745c5c3_Err = components.Press(components.Button{Label: "Turn on", Look: components.LookPrimary}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Turn on", Look: components.LookPrimary}))
 		templ_7745c5c3_Buffer.WriteString("</div></form>")
 		return nil
 	})
@@ -151,45 +103,21 @@ func factorOn(f FactorPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<form class=\"form\" method=\"post\" action=\"/settings/two-step/off\" id=\"off\">")
-		templ_7745c5c3_Err = components.FormError(f.Errors).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.FormError(f.Errors))
 		templ_7745c5c3_Buffer.WriteString("<p>")
-		templ_7745c5c3_Err = components.Tag(components.ToneOK, "on").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneOK, "on"))
 		templ_7745c5c3_Buffer.WriteString(" ")
-		if templ_7745c5c3_Err = render.Text("since ").Write(templ_7745c5c3_Buffer, `account/factors.templ`, 73, 13); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = components.Time(f.Since, f.Now).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, "since ")
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Time(f.Since, f.Now))
 		templ_7745c5c3_Buffer.WriteString(" ")
-		if templ_7745c5c3_Err = render.Text(" · ").Write(templ_7745c5c3_Buffer, `account/factors.templ`, 75, 11); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		if templ_7745c5c3_Err = render.Text(strconv.Itoa(f.Left)).Write(templ_7745c5c3_Buffer, `account/factors.templ`, 75, 35); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, " · ")
+		render.Text(templ_7745c5c3_Buffer, strconv.Itoa(f.Left))
 		templ_7745c5c3_Buffer.WriteString(" recovery codes left</p>")
-		templ_7745c5c3_Err = factorPassword(f, "off-password").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, factorPassword(f, "off-password"))
 		templ_7745c5c3_Buffer.WriteString("<div class=\"bar\">")
-		templ_7745c5c3_Err = components.Press(components.Button{Label: "New recovery codes", Attrs: templ.Attributes{"formaction": "/settings/two-step/codes"}}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "New recovery codes", Attrs: templ.Attributes{"formaction": "/settings/two-step/codes"}}))
 		if !f.Required {
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Turn off", Look: components.LookDanger}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Turn off", Look: components.LookDanger}))
 		}
 		templ_7745c5c3_Buffer.WriteString("</div></form>")
 		return nil
@@ -205,16 +133,11 @@ func recoveryCodes(codes []string) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<section class=\"setting\" aria-labelledby=\"codes-title\"><div class=\"about\"><h2 id=\"codes-title\">Recovery codes</h2><p>Keep these codes somewhere safe. Each signs you in once without your phone. They are shown only now.</p></div><div><ul class=\"codes\">")
 		for _, one := range codes {
 			templ_7745c5c3_Buffer.WriteString("<li><code>")
-			if templ_7745c5c3_Err = render.Text(one).Write(templ_7745c5c3_Buffer, `account/factors.templ`, 97, 20); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, one)
 			templ_7745c5c3_Buffer.WriteString("</code></li>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</ul>")
-		templ_7745c5c3_Err = components.CopyButton("Copy the recovery codes", strings.Join(codes, "\n")).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.CopyButton("Copy the recovery codes", strings.Join(codes, "\n")))
 		templ_7745c5c3_Buffer.WriteString("</div></section>")
 		return nil
 	})

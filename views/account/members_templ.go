@@ -25,68 +25,41 @@ func Members(p layout.Page, m MembersPage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var2 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			if m.Error != "" {
-				templ_7745c5c3_Err = components.Note(components.ToneBad, m.Error, "").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneBad, m.Error, ""))
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if m.Link != nil {
-				templ_7745c5c3_Err = onceLink(m, *m.Link).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, onceLink(m, *m.Link))
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if one, ok := m.asked(); ok {
-				templ_7745c5c3_Err = keyQuestion(m, one).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, keyQuestion(m, one))
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if p.HasRole(layout.RoleOwner) {
-				templ_7745c5c3_Err = inviteForm(m.Form).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, inviteForm(m.Form))
 			}
 			templ_7745c5c3_Buffer.WriteString(" <section class=\"people stacks\" aria-labelledby=\"members-title\"><h2 id=\"members-title\">Members</h2>")
 			templ_7745c5c3_Var3 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_Buffer.WriteString("<thead><tr><th scope=\"col\">Person</th><th scope=\"col\">Role</th><th scope=\"col\">Since</th><th scope=\"col\"><span class=\"unseen\">Actions</span></th></tr></thead> <tbody>")
 				for _, one := range m.Members {
-					templ_7745c5c3_Err = memberRow(p, m, one).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, memberRow(p, m, one))
 				}
 				templ_7745c5c3_Buffer.WriteString("</tbody>")
 				return nil
 			})
-			templ_7745c5c3_Err = components.Table("List of members").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer, components.Table("List of members"))
 			templ_7745c5c3_Buffer.WriteString("</section>")
 			if len(m.Invites) > 0 {
-				templ_7745c5c3_Err = openInvites(p, m).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, openInvites(p, m))
 			}
 			for _, one := range m.Members {
-				templ_7745c5c3_Err = memberDialogs(p, m, one).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, memberDialogs(p, m, one))
 			}
 			templ_7745c5c3_Buffer.WriteString(" <dl class=\"roles\"><div><dt>Viewer</dt><dd>sees flows, runs and usage.</dd></div><div><dt>Editor</dt><dd>also changes flows, publishes, starts runs, and creates keys and credentials.</dd></div><div><dt>Owner</dt><dd>also manages members and settings.</dd></div></dl>")
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Settings(p, layout.TabMembers).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, layout.Settings(p, layout.TabMembers))
 		return nil
 	})
 }
@@ -96,100 +69,59 @@ func memberRow(p layout.Page, m MembersPage, one MemberRow) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<tr><td class=\"main\"><div class=\"person\"><span class=\"avatar\" aria-hidden=\"true\">")
-		if templ_7745c5c3_Err = render.Text(layout.Person{Name: one.Name, Email: one.Email}.Initials()).Write(templ_7745c5c3_Buffer, `account/members.templ`, 61, 104); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, layout.Person{Name: one.Name, Email: one.Email}.Initials())
 		templ_7745c5c3_Buffer.WriteString("</span><div><b>")
-		if templ_7745c5c3_Err = render.Text(one.Name).Write(templ_7745c5c3_Buffer, `account/members.templ`, 63, 18); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, one.Name)
 		templ_7745c5c3_Buffer.WriteString("</b> ")
 		if one.You {
-			templ_7745c5c3_Err = components.Tag(components.ToneNone, "you").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneNone, "you"))
 		}
 		if one.Name != one.Email {
 			templ_7745c5c3_Buffer.WriteString("<small>")
-			if templ_7745c5c3_Err = render.Text(one.Email).Write(templ_7745c5c3_Buffer, `account/members.templ`, 68, 24); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, one.Email)
 			templ_7745c5c3_Buffer.WriteString("</small>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div></div></td><td>")
 		if p.HasRole(layout.RoleOwner) && !one.Last {
 			templ_7745c5c3_Buffer.WriteString("<form class=\"inline\" method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL("/settings/members/"+one.UserID+"/role")).Write(templ_7745c5c3_Buffer, `account/members.templ`, 75, 106); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL("/settings/members/"+one.UserID+"/role"))
 			templ_7745c5c3_Buffer.WriteString("\"><label class=\"unseen\" for=\"")
-			if templ_7745c5c3_Err = render.Attribute(one.dialog("role")).Write(templ_7745c5c3_Buffer, `account/members.templ`, 76, 51); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, one.dialog("role"))
 			templ_7745c5c3_Buffer.WriteString("\">Role of ")
-			if templ_7745c5c3_Err = render.Text(one.Name).Write(templ_7745c5c3_Buffer, `account/members.templ`, 76, 72); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, one.Name)
 			templ_7745c5c3_Buffer.WriteString("</label> <select class=\"select short\" name=\"role\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute(one.dialog("role")).Write(templ_7745c5c3_Buffer, `account/members.templ`, 77, 69); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, one.dialog("role"))
 			templ_7745c5c3_Buffer.WriteString("\">")
 			for _, o := range roleOptions {
 				templ_7745c5c3_Buffer.WriteString("<option value=\"")
-				if templ_7745c5c3_Err = render.Attribute(o.Value).Write(templ_7745c5c3_Buffer, `account/members.templ`, 79, 30); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, o.Value)
 				templ_7745c5c3_Buffer.WriteString("\"")
 				if o.Value == one.Role {
 					templ_7745c5c3_Buffer.WriteString(" selected")
 				}
 				templ_7745c5c3_Buffer.WriteString(">")
-				if templ_7745c5c3_Err = render.Text(o.Label).Write(templ_7745c5c3_Buffer, `account/members.templ`, 79, 76); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, o.Label)
 				templ_7745c5c3_Buffer.WriteString("</option>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</select>")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Change", Size: "small", Look: components.LookQuiet}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Change", Size: "small", Look: components.LookQuiet}))
 			templ_7745c5c3_Buffer.WriteString("</form>")
 		} else {
-			if templ_7745c5c3_Err = render.Text(one.Role).Write(templ_7745c5c3_Buffer, `account/members.templ`, 85, 14); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, one.Role)
 		}
 		templ_7745c5c3_Buffer.WriteString("</td><td data-is=\"Since\">")
-		templ_7745c5c3_Err = components.Time(one.JoinedAt, m.Now).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Time(one.JoinedAt, m.Now))
 		templ_7745c5c3_Buffer.WriteString("</td><td class=\"acts after\">")
 		if one.You && !one.Last {
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Leave", Size: "small", Type: "button", Attrs: components.OpenDialog(one.dialog("remove"))}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Leave", Size: "small", Type: "button", Attrs: components.OpenDialog(one.dialog("remove"))}))
 		} else if !one.You && p.HasRole(layout.RoleOwner) {
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Sessions", Size: "small", Look: components.LookQuiet, Href: "/settings/members/" + one.UserID + "/sessions", Attrs: templ.Attributes{"aria-label": "Sessions of " + one.Name}}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Sessions", Size: "small", Look: components.LookQuiet, Href: "/settings/members/" + one.UserID + "/sessions", Attrs: templ.Attributes{"aria-label": "Sessions of " + one.Name}}))
 			if one.MayReset {
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "New password", Size: "small", Type: "button", Attrs: components.OpenDialog(one.dialog("reset"))}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "New password", Size: "small", Type: "button", Attrs: components.OpenDialog(one.dialog("reset"))}))
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if !one.Last {
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Remove", Size: "small", Type: "button", Attrs: components.OpenDialog(one.dialog("remove"))}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Remove", Size: "small", Type: "button", Attrs: components.OpenDialog(one.dialog("remove"))}))
 			}
 		}
 		templ_7745c5c3_Buffer.WriteString("</td></tr>")
@@ -206,87 +138,46 @@ func memberDialogs(p layout.Page, m MembersPage, one MemberRow) templ.Component 
 		if one.You && !one.Last {
 			templ_7745c5c3_Var16 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_Buffer.WriteString("<p>You lose ")
-				if templ_7745c5c3_Err = render.Text(p.Workspace).Write(templ_7745c5c3_Buffer, `account/members.templ`, 111, 28); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, p.Workspace)
 				templ_7745c5c3_Buffer.WriteString(" at once. Only an owner can invite you again.</p>")
 				templ_7745c5c3_Var18 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-					templ_7745c5c3_Err = keyFate(one, m.heirs(one), "remove").Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ_7745c5c3_Err = connectionFate(one, "remove").Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, keyFate(one, m.heirs(one), "remove"))
+					render.Component(ctx, templ_7745c5c3_Buffer, connectionFate(one, "remove"))
 					return nil
 				})
-				templ_7745c5c3_Err = sure("/settings/members/leave", "Leave", one.dialog("remove"), components.LookDanger).Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer, sure("/settings/members/leave", "Leave", one.dialog("remove"), components.LookDanger))
 				return nil
 			})
-			templ_7745c5c3_Err = components.Dialog(one.dialog("remove"), "Leave this workspace?").Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer, components.Dialog(one.dialog("remove"), "Leave this workspace?"))
 		} else if !one.You && p.HasRole(layout.RoleOwner) {
 			if one.MayReset {
 				templ_7745c5c3_Var19 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 					templ_7745c5c3_Buffer.WriteString("<p>You get a link to send to ")
-					if templ_7745c5c3_Err = render.Text(one.Email).Write(templ_7745c5c3_Buffer, `account/members.templ`, 120, 44); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, one.Email)
 					templ_7745c5c3_Buffer.WriteString(". It works once, for ")
-					if templ_7745c5c3_Err = render.Text(components.WholeDuration(m.ResetLife)).Write(templ_7745c5c3_Buffer, `account/members.templ`, 120, 106); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, components.WholeDuration(m.ResetLife))
 					templ_7745c5c3_Buffer.WriteString(". The current password keeps working until the link is used.</p>")
-					templ_7745c5c3_Err = sure("/settings/members/"+one.UserID+"/password", "Create reset link", one.dialog("reset"), components.LookPrimary).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, sure("/settings/members/"+one.UserID+"/password", "Create reset link", one.dialog("reset"), components.LookPrimary))
 					return nil
 				})
-				templ_7745c5c3_Err = components.Dialog(one.dialog("reset"), "A new password for "+one.Name+"?").Render(templ.WithChildren(ctx, templ_7745c5c3_Var19), templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var19), templ_7745c5c3_Buffer, components.Dialog(one.dialog("reset"), "A new password for "+one.Name+"?"))
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if !one.Last {
 				templ_7745c5c3_Var22 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 					templ_7745c5c3_Buffer.WriteString("<p>They lose access to ")
-					if templ_7745c5c3_Err = render.Text(p.Workspace).Write(templ_7745c5c3_Buffer, `account/members.templ`, 126, 40); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, p.Workspace)
 					templ_7745c5c3_Buffer.WriteString(" immediately. Flows, credentials and triggers they created stay.</p>")
-					templ_7745c5c3_Err = memberTriggers(one).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, memberTriggers(one))
 					templ_7745c5c3_Var24 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-						templ_7745c5c3_Err = keyFate(one, m.heirs(one), "remove").Render(ctx, templ_7745c5c3_Buffer)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
-						templ_7745c5c3_Err = connectionFate(one, "remove").Render(ctx, templ_7745c5c3_Buffer)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Component(ctx, templ_7745c5c3_Buffer, keyFate(one, m.heirs(one), "remove"))
+						render.Component(ctx, templ_7745c5c3_Buffer, connectionFate(one, "remove"))
 						return nil
 					})
-					templ_7745c5c3_Err = sure("/settings/members/"+one.UserID+"/remove", "Remove", one.dialog("remove"), components.LookDanger).Render(templ.WithChildren(ctx, templ_7745c5c3_Var24), templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var24), templ_7745c5c3_Buffer, sure("/settings/members/"+one.UserID+"/remove", "Remove", one.dialog("remove"), components.LookDanger))
 					return nil
 				})
-				templ_7745c5c3_Err = components.Dialog(one.dialog("remove"), "Remove "+one.Name+"?").Render(templ.WithChildren(ctx, templ_7745c5c3_Var22), templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var22), templ_7745c5c3_Buffer, components.Dialog(one.dialog("remove"), "Remove "+one.Name+"?"))
 			}
 		}
 		return nil
@@ -299,23 +190,12 @@ func sure(path, label, dialog string, look components.ButtonLook) templ.Componen
 		templ_7745c5c3_Var25 := templ.GetChildren(ctx)
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-		if templ_7745c5c3_Err = render.URL(templ.SafeURL(path)).Write(templ_7745c5c3_Buffer, `account/members.templ`, 138, 49); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, templ.SafeURL(path))
 		templ_7745c5c3_Buffer.WriteString("\">")
-		templ_7745c5c3_Err = templ_7745c5c3_Var25.Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var25)
 		templ_7745c5c3_Buffer.WriteString("<footer>")
-		templ_7745c5c3_Err = components.Press(components.Button{Label: "Cancel", Type: "button", Attrs: templ.Attributes{"commandfor": dialog, "command": "close"}}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = components.Press(components.Button{Label: label, Look: look}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Cancel", Type: "button", Attrs: templ.Attributes{"commandfor": dialog, "command": "close"}}))
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: label, Look: look}))
 		templ_7745c5c3_Buffer.WriteString("</footer></form>")
 		return nil
 	})
@@ -331,20 +211,14 @@ func memberTriggers(one MemberRow) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"key-choice\"><p>These triggers keep starting runs:</p><ul>")
 			for _, t := range one.Triggers {
 				templ_7745c5c3_Buffer.WriteString("<li><a class=\"link\" href=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(t.Href)).Write(templ_7745c5c3_Buffer, `account/members.templ`, 154, 53); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(t.Href))
 				templ_7745c5c3_Buffer.WriteString("\">")
-				if templ_7745c5c3_Err = render.Text(t.Name).Write(templ_7745c5c3_Buffer, `account/members.templ`, 154, 64); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, t.Name)
 				templ_7745c5c3_Buffer.WriteString("</a></li>")
 			}
 			if one.MoreTriggers > 0 {
 				templ_7745c5c3_Buffer.WriteString("<li>and ")
-				if templ_7745c5c3_Err = render.Text(components.Count(one.MoreTriggers)).Write(templ_7745c5c3_Buffer, `account/members.templ`, 157, 49); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, components.Count(one.MoreTriggers))
 				templ_7745c5c3_Buffer.WriteString(" more</li>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</ul></div>")
@@ -366,64 +240,42 @@ func keyFate(one MemberRow, heirs []components.Option, where string) templ.Compo
 				templ_7745c5c3_Buffer.WriteString("<legend>API keys you created</legend>")
 			} else {
 				templ_7745c5c3_Buffer.WriteString("<legend>API keys ")
-				if templ_7745c5c3_Err = render.Text(one.Name).Write(templ_7745c5c3_Buffer, `account/members.templ`, 172, 31); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, one.Name)
 				templ_7745c5c3_Buffer.WriteString(" created</legend>")
 			}
 			templ_7745c5c3_Buffer.WriteString("<ul>")
 			for _, k := range one.Keys {
 				templ_7745c5c3_Buffer.WriteString("<li><b>")
-				if templ_7745c5c3_Err = render.Text(k.Name).Write(templ_7745c5c3_Buffer, `account/members.templ`, 177, 17); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, k.Name)
 				templ_7745c5c3_Buffer.WriteString("</b> <code>")
-				if templ_7745c5c3_Err = render.Text(k.Prefix).Write(templ_7745c5c3_Buffer, `account/members.templ`, 178, 22); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, k.Prefix)
 				templ_7745c5c3_Buffer.WriteString("…</code> ")
 				if k.LastUsedAt.IsZero() {
 					templ_7745c5c3_Buffer.WriteString("<small>never used</small>")
 				} else {
 					templ_7745c5c3_Buffer.WriteString("<small>last used")
-					templ_7745c5c3_Err = components.ExactTime(k.LastUsedAt).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.ExactTime(k.LastUsedAt))
 					templ_7745c5c3_Buffer.WriteString("</small>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</li>")
 			}
 			if one.MoreKeys > 0 {
 				templ_7745c5c3_Buffer.WriteString("<li>and ")
-				if templ_7745c5c3_Err = render.Text(components.Count(one.MoreKeys)).Write(templ_7745c5c3_Buffer, `account/members.templ`, 190, 45); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, components.Count(one.MoreKeys))
 				templ_7745c5c3_Buffer.WriteString(" more</li>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</ul><div class=\"check\"><input type=\"radio\" name=\"keys\" value=\"revoke\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute(one.dialog(where+"-revoke")).Write(templ_7745c5c3_Buffer, `account/members.templ`, 194, 85); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, one.dialog(where+"-revoke"))
 			templ_7745c5c3_Buffer.WriteString("\" checked> <label for=\"")
-			if templ_7745c5c3_Err = render.Attribute(one.dialog(where+"-revoke")).Write(templ_7745c5c3_Buffer, `account/members.templ`, 195, 46); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, one.dialog(where+"-revoke"))
 			templ_7745c5c3_Buffer.WriteString("\">Revoke them</label><p class=\"help\">Programs that use them stop working immediately.</p></div>")
 			if len(heirs) > 0 {
 				templ_7745c5c3_Buffer.WriteString("<div class=\"check\"><input type=\"radio\" name=\"keys\" value=\"handover\" id=\"")
-				if templ_7745c5c3_Err = render.Attribute(one.dialog(where+"-handover")).Write(templ_7745c5c3_Buffer, `account/members.templ`, 200, 90); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, one.dialog(where+"-handover"))
 				templ_7745c5c3_Buffer.WriteString("\"> <label for=\"")
-				if templ_7745c5c3_Err = render.Attribute(one.dialog(where+"-handover")).Write(templ_7745c5c3_Buffer, `account/members.templ`, 201, 49); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, one.dialog(where+"-handover"))
 				templ_7745c5c3_Buffer.WriteString("\">Hand them over</label><p class=\"help\">They keep working for anyone who knows them. Rotate them soon.</p></div>")
-				templ_7745c5c3_Err = components.Select(components.Field{ID: one.dialog(where + "-heir"), Name: "heir", Label: "New owner of the keys", Options: heirs}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Select(components.Field{ID: one.dialog(where + "-heir"), Name: "heir", Label: "New owner of the keys", Options: heirs}))
 			}
 			templ_7745c5c3_Buffer.WriteString("</fieldset>")
 		}
@@ -443,51 +295,33 @@ func connectionFate(one MemberRow, where string) templ.Component {
 				templ_7745c5c3_Buffer.WriteString("<legend>MCP servers you connected</legend>")
 			} else {
 				templ_7745c5c3_Buffer.WriteString("<legend>MCP servers ")
-				if templ_7745c5c3_Err = render.Text(one.Name).Write(templ_7745c5c3_Buffer, `account/members.templ`, 217, 34); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, one.Name)
 				templ_7745c5c3_Buffer.WriteString(" connected</legend>")
 			}
 			templ_7745c5c3_Buffer.WriteString("<ul>")
 			for _, n := range one.Connections {
 				templ_7745c5c3_Buffer.WriteString("<li><a class=\"link\" href=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(n.Href)).Write(templ_7745c5c3_Buffer, `account/members.templ`, 222, 50); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(n.Href))
 				templ_7745c5c3_Buffer.WriteString("\">")
-				if templ_7745c5c3_Err = render.Text(n.Name).Write(templ_7745c5c3_Buffer, `account/members.templ`, 222, 61); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, n.Name)
 				templ_7745c5c3_Buffer.WriteString("</a> <small>")
-				if templ_7745c5c3_Err = render.Text(components.ShortURL(n.Issuer)).Write(templ_7745c5c3_Buffer, `account/members.templ`, 223, 44); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, components.ShortURL(n.Issuer))
 				templ_7745c5c3_Buffer.WriteString("</small></li>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</ul><div class=\"check\"><input type=\"radio\" name=\"connections\" value=\"end\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute(one.dialog(where+"-disconnect")).Write(templ_7745c5c3_Buffer, `account/members.templ`, 228, 93); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, one.dialog(where+"-disconnect"))
 			templ_7745c5c3_Buffer.WriteString("\" checked> <label for=\"")
-			if templ_7745c5c3_Err = render.Attribute(one.dialog(where+"-disconnect")).Write(templ_7745c5c3_Buffer, `account/members.templ`, 229, 50); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, one.dialog(where+"-disconnect"))
 			templ_7745c5c3_Buffer.WriteString("\">Disconnect them</label><p class=\"help\">Runs that use them fail until somebody connects them again.</p></div><div class=\"check\"><input type=\"radio\" name=\"connections\" value=\"keep\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute(one.dialog(where+"-keep")).Write(templ_7745c5c3_Buffer, `account/members.templ`, 233, 88); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, one.dialog(where+"-keep"))
 			templ_7745c5c3_Buffer.WriteString("\"> <label for=\"")
-			if templ_7745c5c3_Err = render.Attribute(one.dialog(where+"-keep")).Write(templ_7745c5c3_Buffer, `account/members.templ`, 234, 44); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, one.dialog(where+"-keep"))
 			templ_7745c5c3_Buffer.WriteString("\">Keep them</label> ")
 			if one.You {
 				templ_7745c5c3_Buffer.WriteString("<p class=\"help\">Flows keep acting as you on these servers.</p>")
 			} else {
 				templ_7745c5c3_Buffer.WriteString("<p class=\"help\">Flows keep acting as ")
-				if templ_7745c5c3_Err = render.Text(one.Name).Write(templ_7745c5c3_Buffer, `account/members.templ`, 238, 52); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, one.Name)
 				templ_7745c5c3_Buffer.WriteString(" on these servers.</p>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</div></fieldset>")
@@ -503,31 +337,15 @@ func keyQuestion(m MembersPage, one MemberRow) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<section class=\"setting\" aria-labelledby=\"keys-title\"><div class=\"about\"><h2 id=\"keys-title\">Make ")
-		if templ_7745c5c3_Err = render.Text(one.Name).Write(templ_7745c5c3_Buffer, `account/members.templ`, 249, 38); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, one.Name)
 		templ_7745c5c3_Buffer.WriteString(" a viewer?</h2><p>Viewers can't have API keys.</p></div><form class=\"form\" method=\"post\" action=\"")
-		if templ_7745c5c3_Err = render.URL(templ.SafeURL("/settings/members/"+one.UserID+"/role")).Write(templ_7745c5c3_Buffer, `account/members.templ`, 252, 102); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, templ.SafeURL("/settings/members/"+one.UserID+"/role"))
 		templ_7745c5c3_Buffer.WriteString("\"><input type=\"hidden\" name=\"role\" value=\"viewer\">")
-		templ_7745c5c3_Err = keyFate(one, m.heirs(one), "viewer").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = connectionFate(one, "viewer").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, keyFate(one, m.heirs(one), "viewer"))
+		render.Component(ctx, templ_7745c5c3_Buffer, connectionFate(one, "viewer"))
 		templ_7745c5c3_Buffer.WriteString("<div class=\"bar\">")
-		templ_7745c5c3_Err = components.Press(components.Button{Label: "Change role", Look: components.LookPrimary}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = components.Press(components.Button{Label: "Cancel", Look: components.LookQuiet, Href: "/settings/members"}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Change role", Look: components.LookPrimary}))
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Cancel", Look: components.LookQuiet, Href: "/settings/members"}))
 		templ_7745c5c3_Buffer.WriteString("</div></form></section>")
 		return nil
 	})
@@ -546,24 +364,12 @@ func inviteForm(f InviteMember) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<p>You get a link to send them. This server does not send email.</p>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div><form class=\"form\" method=\"post\" action=\"/settings/members/invites\" id=\"invite\">")
-		templ_7745c5c3_Err = components.FormError(f.Errors).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.FormError(f.Errors))
 		templ_7745c5c3_Buffer.WriteString("<div class=\"inline\">")
-		templ_7745c5c3_Err = components.Input(components.Field{Name: "email", Label: "Email", Type: "email", Value: f.Email, Autocomplete: "off", Error: f.Errors["email"]}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = components.Select(components.Field{Name: "role", Label: "Role", Value: cmp.Or(f.Role, "editor"), Options: roleOptions, Error: f.Errors["role"]}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "email", Label: "Email", Type: "email", Value: f.Email, Autocomplete: "off", Error: f.Errors["email"]}))
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Select(components.Field{Name: "role", Label: "Role", Value: cmp.Or(f.Role, "editor"), Options: roleOptions, Error: f.Errors["role"]}))
 		templ_7745c5c3_Buffer.WriteString("</div><div class=\"bar\">")
-		templ_7745c5c3_Err = components.Press(components.Button{Label: "Create invite link", Look: components.LookPrimary}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Create invite link", Look: components.LookPrimary}))
 		templ_7745c5c3_Buffer.WriteString("</div></form></section>")
 		return nil
 	})
@@ -577,25 +383,14 @@ func onceLink(m MembersPage, l Link) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"once\" role=\"status\">")
 		if l.Password {
-			templ_7745c5c3_Err = components.Note(components.ToneWait, l.what(), "They set a new password with it. It works once, for "+components.WholeDuration(m.ResetLife)+", and is not shown again.").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneWait, l.what(), "They set a new password with it. It works once, for "+components.WholeDuration(m.ResetLife)+", and is not shown again."))
 		} else {
-			templ_7745c5c3_Err = components.Note(components.ToneWait, l.what(), "They join with it. It works once, for "+components.WholeDuration(m.InviteLife)+", and is not shown again.").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneWait, l.what(), "They join with it. It works once, for "+components.WholeDuration(m.InviteLife)+", and is not shown again."))
 		}
-		templ_7745c5c3_Err = components.Code("link", l.URL).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Code("link", l.URL))
 		if l.MailError != "" {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"help\">")
-			if templ_7745c5c3_Err = render.Text(l.MailError).Write(templ_7745c5c3_Buffer, `account/members.templ`, 298, 32); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, l.MailError)
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
@@ -612,33 +407,19 @@ func openInvites(p layout.Page, m MembersPage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<thead><tr><th scope=\"col\">For</th><th scope=\"col\">Role</th><th scope=\"col\">Invited by</th><th scope=\"col\">Expires</th><th scope=\"col\"><span class=\"unseen\">Actions</span></th></tr></thead> <tbody>")
 			for _, i := range m.Invites {
 				templ_7745c5c3_Buffer.WriteString("<tr><td class=\"main\">")
-				if templ_7745c5c3_Err = render.Text(i.Email).Write(templ_7745c5c3_Buffer, `account/members.templ`, 319, 32); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, i.Email)
 				templ_7745c5c3_Buffer.WriteString("</td><td>")
-				if templ_7745c5c3_Err = render.Text(i.Role).Write(templ_7745c5c3_Buffer, `account/members.templ`, 320, 18); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, i.Role)
 				templ_7745c5c3_Buffer.WriteString("</td><td data-is=\"Invited by\">")
-				if templ_7745c5c3_Err = render.Text(cmp.Or(i.InvitedBy, "the command line")).Write(templ_7745c5c3_Buffer, `account/members.templ`, 321, 72); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, cmp.Or(i.InvitedBy, "the command line"))
 				templ_7745c5c3_Buffer.WriteString("</td><td data-is=\"Expires\">")
-				templ_7745c5c3_Err = components.ExactTime(i.ExpiresAt).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.ExactTime(i.ExpiresAt))
 				templ_7745c5c3_Buffer.WriteString("</td><td class=\"acts after\">")
 				if p.HasRole(layout.RoleOwner) {
 					templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-					if templ_7745c5c3_Err = render.URL(templ.SafeURL("/settings/members/invites/"+i.ID+"/revoke")).Write(templ_7745c5c3_Buffer, `account/members.templ`, 327, 99); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.URL(templ_7745c5c3_Buffer, templ.SafeURL("/settings/members/invites/"+i.ID+"/revoke"))
 					templ_7745c5c3_Buffer.WriteString("\">")
-					templ_7745c5c3_Err = components.Press(components.Button{Label: "Revoke", Size: "small", Attrs: templ.Attributes{"aria-label": "Revoke the invitation of " + i.Email}}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Revoke", Size: "small", Attrs: templ.Attributes{"aria-label": "Revoke the invitation of " + i.Email}}))
 					templ_7745c5c3_Buffer.WriteString("</form>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</td></tr>")
@@ -646,10 +427,7 @@ func openInvites(p layout.Page, m MembersPage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("</tbody>")
 			return nil
 		})
-		templ_7745c5c3_Err = components.Table("Pending invitations").Render(templ.WithChildren(ctx, templ_7745c5c3_Var57), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var57), templ_7745c5c3_Buffer, components.Table("Pending invitations"))
 		templ_7745c5c3_Buffer.WriteString("</section>")
 		return nil
 	})

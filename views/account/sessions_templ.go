@@ -23,62 +23,36 @@ func Sessions(p layout.Page, s SessionsPage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var2 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<section class=\"people stacks\" aria-labelledby=\"sessions-title\"><div class=\"head\"><h2 id=\"sessions-title\">")
-			if templ_7745c5c3_Err = render.Text(s.title()).Write(templ_7745c5c3_Buffer, `account/sessions.templ`, 13, 39); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, s.title())
 			templ_7745c5c3_Buffer.WriteString("</h2><div class=\"actions\">")
 			if s.Of == nil || s.MayEnd {
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Sign out everywhere", Size: "small", Type: "button", Attrs: components.OpenDialog("everywhere")}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Sign out everywhere", Size: "small", Type: "button", Attrs: components.OpenDialog("everywhere")}))
 			}
 			templ_7745c5c3_Buffer.WriteString("</div></div>")
 			if s.Of != nil && !s.MayEnd {
-				templ_7745c5c3_Err = components.Note(components.ToneWait, s.Of.Name+" is also in workspaces that you do not own.", "Only an owner of all of them sees these sessions.").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneWait, s.Of.Name+" is also in workspaces that you do not own.", "Only an owner of all of them sees these sessions."))
 			}
 			templ_7745c5c3_Var4 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_Buffer.WriteString("<thead><tr><th scope=\"col\">Browser</th><th scope=\"col\">Address</th><th scope=\"col\">Signed in</th><th scope=\"col\">Last seen</th><th scope=\"col\"><span class=\"unseen\">Actions</span></th></tr></thead> <tbody>")
 				for _, row := range s.Rows {
 					templ_7745c5c3_Buffer.WriteString("<tr><td class=\"main\">")
-					if templ_7745c5c3_Err = render.Text(row.Device).Write(templ_7745c5c3_Buffer, `account/sessions.templ`, 37, 20); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, row.Device)
 					templ_7745c5c3_Buffer.WriteString(" ")
 					if row.This {
-						templ_7745c5c3_Err = components.Tag(components.ToneOK, "this one").Render(ctx, templ_7745c5c3_Buffer)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneOK, "this one"))
 					}
 					templ_7745c5c3_Buffer.WriteString("</td><td class=\"mono\" data-is=\"Address\">")
-					if templ_7745c5c3_Err = render.Text(row.IP).Write(templ_7745c5c3_Buffer, `account/sessions.templ`, 42, 50); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, row.IP)
 					templ_7745c5c3_Buffer.WriteString("</td><td data-is=\"Signed in\">")
-					templ_7745c5c3_Err = components.Time(row.SignedInAt, s.Now).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Time(row.SignedInAt, s.Now))
 					templ_7745c5c3_Buffer.WriteString("</td><td data-is=\"Last seen\">")
-					templ_7745c5c3_Err = components.Time(row.SeenAt, s.Now).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Time(row.SeenAt, s.Now))
 					templ_7745c5c3_Buffer.WriteString("</td><td class=\"acts after\">")
 					if s.Of == nil && !row.This {
 						templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-						if templ_7745c5c3_Err = render.URL(templ.SafeURL("/settings/sessions/"+row.ID+"/end")).Write(templ_7745c5c3_Buffer, `account/sessions.templ`, 51, 92); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.URL(templ_7745c5c3_Buffer, templ.SafeURL("/settings/sessions/"+row.ID+"/end"))
 						templ_7745c5c3_Buffer.WriteString("\">")
-						templ_7745c5c3_Err = components.Press(components.Button{Label: "Sign out", Size: "small", Attrs: templ.Attributes{"aria-label": "Sign out " + row.Device}}).Render(ctx, templ_7745c5c3_Buffer)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Sign out", Size: "small", Attrs: templ.Attributes{"aria-label": "Sign out " + row.Device}}))
 						templ_7745c5c3_Buffer.WriteString("</form>")
 					}
 					templ_7745c5c3_Buffer.WriteString("</td></tr>")
@@ -86,64 +60,39 @@ func Sessions(p layout.Page, s SessionsPage) templ.Component {
 				templ_7745c5c3_Buffer.WriteString("</tbody>")
 				return nil
 			})
-			templ_7745c5c3_Err = components.Table("Sessions").Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer, components.Table("Sessions"))
 			if s.Of == nil {
 				templ_7745c5c3_Buffer.WriteString("<p class=\"help\">A session ends after ")
-				if templ_7745c5c3_Err = render.Text(components.WholeDuration(s.Idle)).Write(templ_7745c5c3_Buffer, `account/sessions.templ`, 61, 75); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, components.WholeDuration(s.Idle))
 				templ_7745c5c3_Buffer.WriteString(" without use, and after ")
-				if templ_7745c5c3_Err = render.Text(components.WholeDuration(s.Max)).Write(templ_7745c5c3_Buffer, `account/sessions.templ`, 61, 134); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, components.WholeDuration(s.Max))
 				templ_7745c5c3_Buffer.WriteString(" at the latest. See something you don't recognize? Sign it out and <a class=\"link\" href=\"/password\">change your password</a>.</p>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</section>")
 			if s.Of == nil {
 				templ_7745c5c3_Buffer.WriteString("<section class=\"setting\" aria-labelledby=\"two-step-title\"><div class=\"about\"><h2 id=\"two-step-title\">Two-step sign-in</h2><p>A code from your phone, after the password.</p></div><div class=\"bar\">")
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Manage", Href: "/settings/two-step"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Manage", Href: "/settings/two-step"}))
 				templ_7745c5c3_Buffer.WriteString("</div></section>")
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if s.Of == nil {
 				templ_7745c5c3_Var10 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 					templ_7745c5c3_Buffer.WriteString("<p>You’ll be signed out of all browsers, including this one.</p>")
-					templ_7745c5c3_Err = sure("/settings/sessions/end", "Sign out everywhere", "everywhere", components.LookDanger).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, sure("/settings/sessions/end", "Sign out everywhere", "everywhere", components.LookDanger))
 					return nil
 				})
-				templ_7745c5c3_Err = components.Dialog("everywhere", "Sign out everywhere?").Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer, components.Dialog("everywhere", "Sign out everywhere?"))
 			} else if s.MayEnd {
 				templ_7745c5c3_Var11 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 					templ_7745c5c3_Buffer.WriteString("<p>They can sign in again. To keep them out, remove them from the workspace.</p>")
-					templ_7745c5c3_Err = sure("/settings/members/"+s.Of.UserID+"/sessions/end", "Sign out everywhere", "everywhere", components.LookDanger).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, sure("/settings/members/"+s.Of.UserID+"/sessions/end", "Sign out everywhere", "everywhere", components.LookDanger))
 					return nil
 				})
-				templ_7745c5c3_Err = components.Dialog("everywhere", "Sign "+s.Of.Name+" out everywhere?").Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer, components.Dialog("everywhere", "Sign "+s.Of.Name+" out everywhere?"))
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Settings(p, s.tab()).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, layout.Settings(p, s.tab()))
 		return nil
 	})
 }

@@ -25,21 +25,12 @@ func SetUp(p layout.Page, f SetUpForm) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var2 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"lede\">")
-			templ_7745c5c3_Err = layout.Mark().Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, layout.Mark())
 			templ_7745c5c3_Buffer.WriteString("<h1>Set up Sluice</h1><p>You’ll be the owner. Next: a sample flow that runs right away. No API keys needed.</p></div>")
-			templ_7745c5c3_Err = SetUpFields(f).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, SetUpFields(f))
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Welcome(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, layout.Welcome(p))
 		return nil
 	})
 }
@@ -51,23 +42,12 @@ func SetUpFields(f SetUpForm) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<form class=\"form\" method=\"post\" action=\"/setup\" id=\"setup\">")
-		templ_7745c5c3_Err = components.FormError(f.Errors).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.FormError(f.Errors))
 		templ_7745c5c3_Buffer.WriteString("<input type=\"hidden\" name=\"token\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(f.Token).Write(templ_7745c5c3_Buffer, `account/signin.templ`, 26, 51); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, f.Token)
 		templ_7745c5c3_Buffer.WriteString("\">")
-		templ_7745c5c3_Err = accountFields(f.Name, f.Email, f.Workspace, f.Errors).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = components.Press(components.Button{Label: "Set up", Look: components.LookPrimary, Size: "large"}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, accountFields(f.Name, f.Email, f.Workspace, f.Errors))
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Set up", Look: components.LookPrimary, Size: "large"}))
 		templ_7745c5c3_Buffer.WriteString("</form>")
 		return nil
 	})
@@ -81,17 +61,11 @@ func SetUpWaits(p layout.Page) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var6 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"lede\">")
-			templ_7745c5c3_Err = layout.Mark().Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, layout.Mark())
 			templ_7745c5c3_Buffer.WriteString("<h1>Finish setting up Sluice</h1><p>The terminal in which Sluice was started shows a link that works once. Open it to set up. If it has scrolled away, start Sluice again: each start prints a new one.</p></div>")
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Welcome(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer, layout.Welcome(p))
 		return nil
 	})
 }
@@ -104,22 +78,13 @@ func SetUpDone(p layout.Page) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var8 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"lede\">")
-			templ_7745c5c3_Err = layout.Mark().Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, layout.Mark())
 			templ_7745c5c3_Buffer.WriteString("<h1>This link was already used</h1><p>Sluice is set up. Sign in, or ask an owner for an invitation.</p></div><div class=\"bar\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Sign in", Look: components.LookPrimary, Href: "/sign-in"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Sign in", Look: components.LookPrimary, Href: "/sign-in"}))
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Bare(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer, layout.Bare(p))
 		return nil
 	})
 }
@@ -132,30 +97,17 @@ func LinkOver(p layout.Page, inviteLife, resetLife time.Duration) templ.Componen
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var10 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"lede\">")
-			templ_7745c5c3_Err = layout.Mark().Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, layout.Mark())
 			templ_7745c5c3_Buffer.WriteString("<h1>This link no longer works</h1><p>It was used or revoked, or has expired: invitations work for ")
-			if templ_7745c5c3_Err = render.Text(components.WholeDuration(inviteLife)).Write(templ_7745c5c3_Buffer, `account/signin.templ`, 63, 105); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.WholeDuration(inviteLife))
 			templ_7745c5c3_Buffer.WriteString(", password reset links for ")
-			if templ_7745c5c3_Err = render.Text(components.WholeDuration(resetLife)).Write(templ_7745c5c3_Buffer, `account/signin.templ`, 63, 171); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.WholeDuration(resetLife))
 			templ_7745c5c3_Buffer.WriteString(". Ask an owner of the workspace for a new one (Settings › Members).</p></div><div class=\"bar\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Sign in", Look: components.LookPrimary, Href: "/sign-in"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Sign in", Look: components.LookPrimary, Href: "/sign-in"}))
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Bare(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer, layout.Bare(p))
 		return nil
 	})
 }
@@ -168,37 +120,19 @@ func SignUp(p layout.Page, f SignUpForm) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var14 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"lede\">")
-			templ_7745c5c3_Err = layout.Mark().Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, layout.Mark())
 			templ_7745c5c3_Buffer.WriteString("<h1>Sign up for Sluice</h1><p>You’ll get your own workspace with sample flows that run right away.</p></div>")
 			if p.Unsafe {
-				templ_7745c5c3_Err = unencrypted().Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, unencrypted())
 			}
 			templ_7745c5c3_Buffer.WriteString(" <form class=\"form\" method=\"post\" action=\"/sign-up\" id=\"sign-up\">")
-			templ_7745c5c3_Err = components.FormError(f.Errors).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = accountFields(f.Name, f.Email, f.Workspace, f.Errors).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Sign up", Look: components.LookPrimary, Size: "large"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FormError(f.Errors))
+			render.Component(ctx, templ_7745c5c3_Buffer, accountFields(f.Name, f.Email, f.Workspace, f.Errors))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Sign up", Look: components.LookPrimary, Size: "large"}))
 			templ_7745c5c3_Buffer.WriteString("<p class=\"help\">You have an account? <a class=\"link\" href=\"/sign-in\">Sign in</a>.</p></form>")
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Welcome(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var14), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var14), templ_7745c5c3_Buffer, layout.Welcome(p))
 		return nil
 	})
 }
@@ -209,22 +143,10 @@ func SignUp(p layout.Page, f SignUpForm) templ.Component {
 func accountFields(name, email, workspace string, errors components.Errors) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = components.Input(components.Field{Name: "name", Label: "Your name", Value: name, Autocomplete: "name", Size: "large", Error: errors["name"]}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = components.Input(components.Field{Name: "email", Label: "Email", Type: "email", Value: email, Autocomplete: "username", Size: "large", Error: errors["email"], Help: "For signing in. Sluice doesn’t send email."}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = components.Input(newPassword("password", "Password", errors)).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = components.Input(components.Field{Name: "workspace", Label: "Workspace", Value: workspace, Autocomplete: "organization", Size: "large", Error: errors["workspace"], Help: "Your team or company."}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "name", Label: "Your name", Value: name, Autocomplete: "name", Size: "large", Error: errors["name"]}))
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "email", Label: "Email", Type: "email", Value: email, Autocomplete: "username", Size: "large", Error: errors["email"], Help: "For signing in. Sluice doesn’t send email."}))
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Input(newPassword("password", "Password", errors)))
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "workspace", Label: "Workspace", Value: workspace, Autocomplete: "organization", Size: "large", Error: errors["workspace"], Help: "Your team or company."}))
 		return nil
 	})
 }
@@ -233,10 +155,7 @@ func accountFields(name, email, workspace string, errors components.Errors) temp
 func unencrypted() templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = components.Note(components.ToneWait, "This connection is not encrypted.", "Anyone on the network can read your password.").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneWait, "This connection is not encrypted.", "Anyone on the network can read your password."))
 		return nil
 	})
 }
@@ -249,57 +168,34 @@ func SignIn(p layout.Page, f SignInForm) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var18 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"lede\">")
-			templ_7745c5c3_Err = layout.Mark().Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, layout.Mark())
 			templ_7745c5c3_Buffer.WriteString("<h1>Sign in to Sluice</h1>")
 			if p.Workspace != "" {
 				templ_7745c5c3_Buffer.WriteString("<p>")
-				if templ_7745c5c3_Err = render.Text(p.Workspace).Write(templ_7745c5c3_Buffer, `account/signin.templ`, 110, 20); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, p.Workspace)
 				templ_7745c5c3_Buffer.WriteString("</p>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			if p.Unsafe {
-				templ_7745c5c3_Err = unencrypted().Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, unencrypted())
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if len(f.Providers) > 0 {
-				templ_7745c5c3_Err = components.FormError(f.Errors).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = providerLinks(f.Providers).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.FormError(f.Errors))
+				render.Component(ctx, templ_7745c5c3_Buffer, providerLinks(f.Providers))
 				templ_7745c5c3_Buffer.WriteString("<details class=\"form\"")
 				if f.Email != "" || !f.PasswordsOff {
 					templ_7745c5c3_Buffer.WriteString(" open")
 				}
 				templ_7745c5c3_Buffer.WriteString("><summary>Sign in with a password</summary>")
-				templ_7745c5c3_Err = SignInFields(f).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, SignInFields(f))
 				templ_7745c5c3_Buffer.WriteString("</details>")
 			} else {
-				templ_7745c5c3_Err = SignInFields(f).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, SignInFields(f))
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Welcome(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer, layout.Welcome(p))
 		return nil
 	})
 }
@@ -312,10 +208,7 @@ func providerLinks(providers []ProviderLink) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"form\">")
 		for _, one := range providers {
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Continue with " + one.Name, Look: components.LookPrimary, Size: "large", Href: one.Href}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Continue with " + one.Name, Look: components.LookPrimary, Size: "large", Href: one.Href}))
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		return nil
@@ -330,30 +223,15 @@ func EnterCode(p layout.Page, errors components.Errors) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var22 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"lede\">")
-			templ_7745c5c3_Err = layout.Mark().Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, layout.Mark())
 			templ_7745c5c3_Buffer.WriteString("<h1>Enter a code</h1><p>Your authenticator app shows a code of six digits.</p></div><form class=\"form\" method=\"post\" action=\"/sign-in/code\" id=\"code-form\">")
-			templ_7745c5c3_Err = components.FormError(errors).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Input(components.Field{Name: "code", Label: "Code", Autocomplete: "one-time-code", Size: "large", Error: errors["code"], Help: "No phone? Enter one of your recovery codes.", Attrs: templ.Attributes{"autofocus": true, "autocapitalize": "none", "spellcheck": "false", "maxlength": "40"}}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Sign in", Look: components.LookPrimary, Size: "large"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FormError(errors))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "code", Label: "Code", Autocomplete: "one-time-code", Size: "large", Error: errors["code"], Help: "No phone? Enter one of your recovery codes.", Attrs: templ.Attributes{"autofocus": true, "autocapitalize": "none", "spellcheck": "false", "maxlength": "40"}}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Sign in", Look: components.LookPrimary, Size: "large"}))
 			templ_7745c5c3_Buffer.WriteString("<p class=\"help\"><a class=\"link\" href=\"/sign-in\">Back to sign-in</a></p></form>")
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Bare(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var22), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var22), templ_7745c5c3_Buffer, layout.Bare(p))
 		return nil
 	})
 }
@@ -366,43 +244,22 @@ func ConfirmOwner(p layout.Page, f ConfirmForm) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var24 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"lede\">")
-			templ_7745c5c3_Err = layout.Mark().Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, layout.Mark())
 			templ_7745c5c3_Buffer.WriteString("<h1>Confirm it is you</h1><p>")
-			if templ_7745c5c3_Err = render.Text(f.Email).Write(templ_7745c5c3_Buffer, `account/signin.templ`, 161, 15); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.Email)
 			templ_7745c5c3_Buffer.WriteString(" is an owner here. Enter your password once, and ")
-			if templ_7745c5c3_Err = render.Text(f.Provider).Write(templ_7745c5c3_Buffer, `account/signin.templ`, 161, 78); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.Provider)
 			templ_7745c5c3_Buffer.WriteString(" signs you in from now on.</p></div><form class=\"form\" method=\"post\" action=\"/sign-in/confirm\" id=\"confirm-form\">")
-			templ_7745c5c3_Err = components.FormError(f.Errors).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FormError(f.Errors))
 			templ_7745c5c3_Buffer.WriteString("<input type=\"text\" name=\"email\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.Email).Write(templ_7745c5c3_Buffer, `account/signin.templ`, 165, 50); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.Email)
 			templ_7745c5c3_Buffer.WriteString("\" autocomplete=\"username\" hidden readonly>")
-			templ_7745c5c3_Err = components.Input(components.Field{Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password", Size: "large", Error: f.Errors["password"]}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Confirm", Look: components.LookPrimary, Size: "large"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password", Size: "large", Error: f.Errors["password"]}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Confirm", Look: components.LookPrimary, Size: "large"}))
 			templ_7745c5c3_Buffer.WriteString("<p class=\"help\"><a class=\"link\" href=\"/sign-in\">Back to sign-in</a></p></form>")
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Bare(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var24), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var24), templ_7745c5c3_Buffer, layout.Bare(p))
 		return nil
 	})
 }
@@ -415,30 +272,16 @@ func SignedOut(p layout.Page, provider ProviderLink) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var29 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"lede\">")
-			templ_7745c5c3_Err = layout.Mark().Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, layout.Mark())
 			templ_7745c5c3_Buffer.WriteString("<h1>You are signed out</h1><p>Next, ")
-			if templ_7745c5c3_Err = render.Text(provider.Name).Write(templ_7745c5c3_Buffer, `account/signin.templ`, 179, 27); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, provider.Name)
 			templ_7745c5c3_Buffer.WriteString(" signs you out too.</p></div><div class=\"bar\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Sign out of " + provider.Name, Look: components.LookPrimary, Href: provider.Href}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Back to sign-in", Look: components.LookQuiet, Href: "/sign-in"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Sign out of " + provider.Name, Look: components.LookPrimary, Href: provider.Href}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Back to sign-in", Look: components.LookQuiet, Href: "/sign-in"}))
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Bare(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var29), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var29), templ_7745c5c3_Buffer, layout.Bare(p))
 		return nil
 	})
 }
@@ -451,30 +294,16 @@ func SignInFields(f SignInForm) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<form class=\"form\" method=\"post\" action=\"/sign-in\" id=\"sign-in\">")
 		if len(f.Providers) == 0 {
-			templ_7745c5c3_Err = components.FormError(f.Errors).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FormError(f.Errors))
 		}
 		if f.Next != "" {
 			templ_7745c5c3_Buffer.WriteString("<input type=\"hidden\" name=\"next\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.Next).Write(templ_7745c5c3_Buffer, `account/signin.templ`, 195, 50); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.Next)
 			templ_7745c5c3_Buffer.WriteString("\">")
 		}
-		templ_7745c5c3_Err = components.Input(components.Field{Name: "email", Label: "Email", Type: "email", Value: f.Email, Autocomplete: "username", Size: "large", Error: f.Errors["email"]}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = components.Input(components.Field{Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password", Size: "large", Error: f.Errors["password"]}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = components.Press(components.Button{Label: "Sign in", Look: f.look(), Size: "large"}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "email", Label: "Email", Type: "email", Value: f.Email, Autocomplete: "username", Size: "large", Error: f.Errors["email"]}))
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password", Size: "large", Error: f.Errors["password"]}))
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Sign in", Look: f.look(), Size: "large"}))
 		if f.PasswordsOff {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"help\">Passwords are turned off, except for the first owner.</p>")
 		} else if f.Mail {
@@ -498,17 +327,11 @@ func ChangePassword(p layout.Page, f PasswordForm) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var34 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\"><h1>Change password</h1></div><div class=\"card box narrow\">")
-			templ_7745c5c3_Err = PasswordFields(f).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, PasswordFields(f))
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var34), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var34), templ_7745c5c3_Buffer, layout.Layout(p))
 		return nil
 	})
 }
@@ -520,32 +343,15 @@ func PasswordFields(f PasswordForm) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<form class=\"form\" method=\"post\" action=\"/password\" id=\"password\">")
-		templ_7745c5c3_Err = components.FormError(f.Errors).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.FormError(f.Errors))
 		templ_7745c5c3_Buffer.WriteString("<input type=\"text\" name=\"email\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(f.Email).Write(templ_7745c5c3_Buffer, `account/signin.templ`, 227, 49); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, f.Email)
 		templ_7745c5c3_Buffer.WriteString("\" autocomplete=\"username\" hidden readonly>")
-		templ_7745c5c3_Err = components.Input(components.Field{Name: "current", Label: "Current password", Type: "password", Autocomplete: "current-password", Size: "large", Error: f.Errors["current"]}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = components.Input(newPassword("new", "New password", f.Errors)).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "current", Label: "Current password", Type: "password", Autocomplete: "current-password", Size: "large", Error: f.Errors["current"]}))
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Input(newPassword("new", "New password", f.Errors)))
 		templ_7745c5c3_Buffer.WriteString("<div class=\"bar\">")
-		templ_7745c5c3_Err = components.Press(components.Button{Label: "Change password", Look: components.LookPrimary}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = components.Press(components.Button{Label: "Cancel", Look: components.LookQuiet, Href: "/flows"}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Change password", Look: components.LookPrimary}))
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Cancel", Look: components.LookQuiet, Href: "/flows"}))
 		templ_7745c5c3_Buffer.WriteString("</div><p class=\"help\">You’ll be signed out of all other browsers.</p></form>")
 		return nil
 	})
@@ -559,56 +365,29 @@ func AcceptInvite(p layout.Page, f InviteForm) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var38 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"lede\">")
-			templ_7745c5c3_Err = layout.Mark().Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, layout.Mark())
 			templ_7745c5c3_Buffer.WriteString("<h1>Join ")
-			if templ_7745c5c3_Err = render.Text(f.Workspace).Write(templ_7745c5c3_Buffer, `account/signin.templ`, 243, 25); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.Workspace)
 			templ_7745c5c3_Buffer.WriteString("</h1><p>")
-			if templ_7745c5c3_Err = render.Text(f.InvitedBy).Write(templ_7745c5c3_Buffer, `account/signin.templ`, 244, 19); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.InvitedBy)
 			templ_7745c5c3_Buffer.WriteString(" invited you as ")
-			if templ_7745c5c3_Err = render.Text(f.Role).Write(templ_7745c5c3_Buffer, `account/signin.templ`, 244, 45); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.Role)
 			templ_7745c5c3_Buffer.WriteString(".</p></div>")
 			if p.Unsafe {
-				templ_7745c5c3_Err = unencrypted().Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, unencrypted())
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if f.Account {
-				templ_7745c5c3_Err = inviteOfAccount(f).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, inviteOfAccount(f))
 			} else if f.PasswordsOff {
-				templ_7745c5c3_Err = components.Note(components.ToneNone, "Sign in as "+f.Email+" to join.", "").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = providerLinks(f.Providers).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneNone, "Sign in as "+f.Email+" to join.", ""))
+				render.Component(ctx, templ_7745c5c3_Buffer, providerLinks(f.Providers))
 			} else {
-				templ_7745c5c3_Err = InviteFields(f).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, InviteFields(f))
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Bare(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var38), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var38), templ_7745c5c3_Buffer, layout.Bare(p))
 		return nil
 	})
 }
@@ -622,40 +401,20 @@ func inviteOfAccount(f InviteForm) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if f.SignedIn {
 			templ_7745c5c3_Buffer.WriteString("<form class=\"form\" method=\"post\" action=\"/invite\" id=\"invite\">")
-			templ_7745c5c3_Err = components.FormError(f.Errors).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FormError(f.Errors))
 			templ_7745c5c3_Buffer.WriteString("<input type=\"hidden\" name=\"token\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.Token).Write(templ_7745c5c3_Buffer, `account/signin.templ`, 266, 52); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.Token)
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Join", Look: components.LookPrimary, Size: "large"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Join", Look: components.LookPrimary, Size: "large"}))
 			templ_7745c5c3_Buffer.WriteString("</form>")
 		} else if f.Other != "" {
-			templ_7745c5c3_Err = components.Note(components.ToneWait, "The invitation is for "+f.Email+".", "You are signed in as "+f.Other+". Sign out, and open the link again.").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneWait, "The invitation is for "+f.Email+".", "You are signed in as "+f.Other+". Sign out, and open the link again."))
 			templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"/sign-out\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Sign out", Size: "large"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Sign out", Size: "large"}))
 			templ_7745c5c3_Buffer.WriteString("</form>")
 		} else {
-			templ_7745c5c3_Err = components.Note(components.ToneNone, f.Email+" has an account.", "Sign in with it to join.").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Sign in to join", Look: components.LookPrimary, Size: "large", Href: signInThen("/invite", f.Token)}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneNone, f.Email+" has an account.", "Sign in with it to join."))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Sign in to join", Look: components.LookPrimary, Size: "large", Href: signInThen("/invite", f.Token)}))
 		}
 		return nil
 	})
@@ -669,19 +428,12 @@ func Forgot(p layout.Page, f ForgotForm) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var45 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"lede\">")
-			templ_7745c5c3_Err = layout.Mark().Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, layout.Mark())
 			if f.Sent {
 				templ_7745c5c3_Buffer.WriteString("<h1>Check your inbox</h1><p>If ")
-				if templ_7745c5c3_Err = render.Text(f.Email).Write(templ_7745c5c3_Buffer, `account/signin.templ`, 287, 19); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, f.Email)
 				templ_7745c5c3_Buffer.WriteString(" has an account, we sent it a link to set a new password. The link works once, for ")
-				if templ_7745c5c3_Err = render.Text(components.WholeDuration(f.Life)).Write(templ_7745c5c3_Buffer, `account/signin.templ`, 287, 138); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, components.WholeDuration(f.Life))
 				templ_7745c5c3_Buffer.WriteString(".</p>")
 			} else {
 				templ_7745c5c3_Buffer.WriteString("<h1>Forgot your password?</h1><p>We’ll send a link to set a new one.</p>")
@@ -689,33 +441,18 @@ func Forgot(p layout.Page, f ForgotForm) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			if f.Sent {
 				templ_7745c5c3_Buffer.WriteString("<div class=\"bar\">")
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Back to sign-in", Href: "/sign-in"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Back to sign-in", Href: "/sign-in"}))
 				templ_7745c5c3_Buffer.WriteString("</div>")
 			} else {
 				templ_7745c5c3_Buffer.WriteString("<form class=\"form\" method=\"post\" action=\"/password/forgot\" id=\"forgot\">")
-				templ_7745c5c3_Err = components.FormError(f.Errors).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = components.Input(components.Field{Name: "email", Label: "Email", Type: "email", Value: f.Email, Autocomplete: "username", Size: "large", Error: f.Errors["email"]}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Send link", Look: components.LookPrimary, Size: "large"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.FormError(f.Errors))
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "email", Label: "Email", Type: "email", Value: f.Email, Autocomplete: "username", Size: "large", Error: f.Errors["email"]}))
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Send link", Look: components.LookPrimary, Size: "large"}))
 				templ_7745c5c3_Buffer.WriteString("<p class=\"help\"><a class=\"link\" href=\"/sign-in\">Back to sign-in</a></p></form>")
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Bare(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var45), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var45), templ_7745c5c3_Buffer, layout.Bare(p))
 		return nil
 	})
 }
@@ -728,50 +465,26 @@ func NewPassword(p layout.Page, f NewPasswordForm) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var49 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"lede\">")
-			templ_7745c5c3_Err = layout.Mark().Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, layout.Mark())
 			templ_7745c5c3_Buffer.WriteString("<h1>Set a new password</h1><p>For ")
-			if templ_7745c5c3_Err = render.Text(f.Email).Write(templ_7745c5c3_Buffer, `account/signin.templ`, 314, 19); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.Email)
 			templ_7745c5c3_Buffer.WriteString(". You’ll be signed out of all browsers.</p></div>")
 			if p.Unsafe {
-				templ_7745c5c3_Err = unencrypted().Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, unencrypted())
 			}
 			templ_7745c5c3_Buffer.WriteString(" <form class=\"form\" method=\"post\" action=\"/password/reset\" id=\"reset\">")
-			templ_7745c5c3_Err = components.FormError(f.Errors).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FormError(f.Errors))
 			templ_7745c5c3_Buffer.WriteString("<input type=\"hidden\" name=\"token\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.Token).Write(templ_7745c5c3_Buffer, `account/signin.templ`, 321, 52); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.Token)
 			templ_7745c5c3_Buffer.WriteString("\"> <input type=\"text\" name=\"email\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.Email).Write(templ_7745c5c3_Buffer, `account/signin.templ`, 322, 50); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.Email)
 			templ_7745c5c3_Buffer.WriteString("\" autocomplete=\"username\" hidden readonly>")
-			templ_7745c5c3_Err = components.Input(newPassword("password", "New password", f.Errors)).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Set password", Look: components.LookPrimary, Size: "large"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Input(newPassword("password", "New password", f.Errors)))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Set password", Look: components.LookPrimary, Size: "large"}))
 			templ_7745c5c3_Buffer.WriteString("</form>")
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Bare(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var49), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var49), templ_7745c5c3_Buffer, layout.Bare(p))
 		return nil
 	})
 }
@@ -783,31 +496,14 @@ func InviteFields(f InviteForm) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<form class=\"form\" method=\"post\" action=\"/invite\" id=\"invite\">")
-		templ_7745c5c3_Err = components.FormError(f.Errors).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.FormError(f.Errors))
 		templ_7745c5c3_Buffer.WriteString("<input type=\"hidden\" name=\"token\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(f.Token).Write(templ_7745c5c3_Buffer, `account/signin.templ`, 333, 51); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, f.Token)
 		templ_7745c5c3_Buffer.WriteString("\">")
-		templ_7745c5c3_Err = components.Input(components.Field{Name: "name", Label: "Your name", Value: f.Name, Autocomplete: "name", Size: "large", Error: f.Errors["name"]}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = components.Input(components.Field{Name: "email", Label: "Email", Type: "email", Value: f.Email, Autocomplete: "username", Size: "large", Error: f.Errors["email"], Help: "The invitation is for this address.", Attrs: templ.Attributes{"readonly": true}}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = components.Input(newPassword("password", "Password", f.Errors)).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = components.Press(components.Button{Label: "Join", Look: components.LookPrimary, Size: "large"}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "name", Label: "Your name", Value: f.Name, Autocomplete: "name", Size: "large", Error: f.Errors["name"]}))
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "email", Label: "Email", Type: "email", Value: f.Email, Autocomplete: "username", Size: "large", Error: f.Errors["email"], Help: "The invitation is for this address.", Attrs: templ.Attributes{"readonly": true}}))
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Input(newPassword("password", "Password", f.Errors)))
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Join", Look: components.LookPrimary, Size: "large"}))
 		templ_7745c5c3_Buffer.WriteString("</form>")
 		return nil
 	})

@@ -23,30 +23,15 @@ func NewWorkspace(p layout.Page, f WorkspaceForm) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var2 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\"><h1>New workspace</h1></div><div class=\"card box narrow\"><form class=\"form\" method=\"post\" action=\"/workspaces\" id=\"new-workspace\">")
-			templ_7745c5c3_Err = components.FormError(f.Errors).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Input(components.Field{Name: "name", Label: "Name", Value: f.Name, Autocomplete: "organization", Size: "large", Error: f.Errors["name"], Help: "Your team or company. It starts with sample flows.", Attrs: templ.Attributes{"maxlength": "80"}}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FormError(f.Errors))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "name", Label: "Name", Value: f.Name, Autocomplete: "organization", Size: "large", Error: f.Errors["name"], Help: "Your team or company. It starts with sample flows.", Attrs: templ.Attributes{"maxlength": "80"}}))
 			templ_7745c5c3_Buffer.WriteString("<div class=\"bar\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Create workspace", Look: components.LookPrimary}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Cancel", Look: components.LookQuiet, Href: "/flows"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Create workspace", Look: components.LookPrimary}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Cancel", Look: components.LookQuiet, Href: "/flows"}))
 			templ_7745c5c3_Buffer.WriteString("</div></form></div>")
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, layout.Layout(p))
 		return nil
 	})
 }
@@ -59,57 +44,34 @@ func Workspaces(p layout.Page, f WorkspacesPage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var4 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\"><h1>Workspaces</h1><form class=\"grow\" role=\"search\" action=\"/workspaces\" data-hx-get=\"/workspaces\" data-hx-trigger=\"input delay:200ms, submit\" data-hx-sync=\"this:replace\" data-hx-target=\"#workspaces\" data-hx-select=\"#workspaces\" data-hx-swap=\"outerHTML\" data-hx-replace-url=\"true\"><div class=\"search\">")
-			templ_7745c5c3_Err = components.Icon("search").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("search"))
 			templ_7745c5c3_Buffer.WriteString("<label class=\"unseen\" for=\"q\">Search workspaces</label> <input class=\"input\" id=\"q\" name=\"q\" type=\"search\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.Query).Write(templ_7745c5c3_Buffer, `account/workspaces.templ`, 45, 71); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.Query)
 			templ_7745c5c3_Buffer.WriteString("\" placeholder=\"Search by name\" autocomplete=\"off\" data-slash aria-keyshortcuts=\"/\"></div><noscript><button class=\"btn\">Show</button></noscript></form></div><div id=\"workspaces\" class=\"stacks\">")
 			if len(f.List) == 0 {
 				templ_7745c5c3_Var6 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-					templ_7745c5c3_Err = components.Press(components.Button{Label: "Show all", Href: "/workspaces"}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Show all", Href: "/workspaces"}))
 					return nil
 				})
-				templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "search", Title: "Nothing found", Text: "None of your workspaces matches “" + f.Query + "”."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer, components.EmptyState(components.Empty{Icon: "search", Title: "Nothing found", Text: "None of your workspaces matches “" + f.Query + "”."}))
 			} else {
 				templ_7745c5c3_Var7 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 					templ_7745c5c3_Buffer.WriteString("<thead><tr><th scope=\"col\">Name</th><th scope=\"col\">Your role</th><th scope=\"col\"><span class=\"unseen\">Actions</span></th></tr></thead> <tbody>")
 					for _, w := range f.List {
 						templ_7745c5c3_Buffer.WriteString("<tr><td class=\"main\">")
-						if templ_7745c5c3_Err = render.Text(w.Name).Write(templ_7745c5c3_Buffer, `account/workspaces.templ`, 68, 17); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, w.Name)
 						templ_7745c5c3_Buffer.WriteString(" ")
 						if w.Current {
-							templ_7745c5c3_Err = components.Tag(components.ToneOK, "this one").Render(ctx, templ_7745c5c3_Buffer)
-							if templ_7745c5c3_Err != nil {
-								return templ_7745c5c3_Err
-							}
+							render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneOK, "this one"))
 						}
 						templ_7745c5c3_Buffer.WriteString("</td><td data-is=\"Your role\">")
-						if templ_7745c5c3_Err = render.Text(w.Role).Write(templ_7745c5c3_Buffer, `account/workspaces.templ`, 73, 40); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, w.Role)
 						templ_7745c5c3_Buffer.WriteString("</td><td class=\"acts after\">")
 						if !w.Current {
 							templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"/workspaces/switch\"><input type=\"hidden\" name=\"workspace\" value=\"")
-							if templ_7745c5c3_Err = render.Attribute(w.ID).Write(templ_7745c5c3_Buffer, `account/workspaces.templ`, 77, 61); templ_7745c5c3_Err != nil {
-								return templ_7745c5c3_Err
-							}
+							render.Attribute(templ_7745c5c3_Buffer, w.ID)
 							templ_7745c5c3_Buffer.WriteString("\">")
-							templ_7745c5c3_Err = components.Press(components.Button{Label: "Switch", Size: "small", Attrs: templ.Attributes{"aria-label": "Switch to " + w.Name}}).Render(ctx, templ_7745c5c3_Buffer)
-							if templ_7745c5c3_Err != nil {
-								return templ_7745c5c3_Err
-							}
+							render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Switch", Size: "small", Attrs: templ.Attributes{"aria-label": "Switch to " + w.Name}}))
 							templ_7745c5c3_Buffer.WriteString("</form>")
 						}
 						templ_7745c5c3_Buffer.WriteString("</td></tr>")
@@ -117,25 +79,17 @@ func Workspaces(p layout.Page, f WorkspacesPage) templ.Component {
 					templ_7745c5c3_Buffer.WriteString("</tbody>")
 					return nil
 				})
-				templ_7745c5c3_Err = components.Table("Workspaces").Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer, components.Table("Workspaces"))
 				if f.More > 0 {
 					templ_7745c5c3_Buffer.WriteString("<p class=\"help\">")
-					if templ_7745c5c3_Err = render.Text(components.Count(f.More)).Write(templ_7745c5c3_Buffer, `account/workspaces.templ`, 87, 47); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, components.Count(f.More))
 					templ_7745c5c3_Buffer.WriteString(" more. Search to narrow the list.</p>")
 				}
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer, layout.Layout(p))
 		return nil
 	})
 }
@@ -148,33 +102,19 @@ func NoWorkspace(p layout.Page, email string, mayCreate bool) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var13 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"lede\">")
-			templ_7745c5c3_Err = layout.Mark().Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, layout.Mark())
 			templ_7745c5c3_Buffer.WriteString("<h1>You have no workspace</h1><p>Ask an owner to invite ")
-			if templ_7745c5c3_Err = render.Text(email).Write(templ_7745c5c3_Buffer, `account/workspaces.templ`, 100, 36); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, email)
 			templ_7745c5c3_Buffer.WriteString(".</p></div><div class=\"bar\">")
 			if mayCreate {
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "New workspace", Look: components.LookPrimary, Href: "/workspaces/new"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "New workspace", Look: components.LookPrimary, Href: "/workspaces/new"}))
 			}
 			templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"/sign-out\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Sign out"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Sign out"}))
 			templ_7745c5c3_Buffer.WriteString("</form></div>")
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Bare(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer, layout.Bare(p))
 		return nil
 	})
 }

@@ -23,31 +23,19 @@ func Alarms(p layout.Page, a AlarmsPage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var2 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\"><h1>Alarms</h1>")
-			templ_7745c5c3_Err = components.DocsLink("alarms").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.DocsLink("alarms"))
 			templ_7745c5c3_Buffer.WriteString("<div class=\"actions\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Triggers", Icon: "timer", Href: "/triggers"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Triggers", Icon: "timer", Href: "/triggers"}))
 			templ_7745c5c3_Buffer.WriteString("</div></div>")
 			if len(a.Trouble) > 0 {
 				templ_7745c5c3_Buffer.WriteString("<section class=\"card\" aria-labelledby=\"attention\"><h2 id=\"attention\">Needs attention</h2><ul class=\"upcoming\">")
 				for _, t := range a.Trouble {
 					templ_7745c5c3_Buffer.WriteString("<li><a class=\"link\" href=\"")
-					if templ_7745c5c3_Err = render.URL(templ.SafeURL(t.Path)).Write(templ_7745c5c3_Buffer, `automation/alarms.templ`, 23, 54); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.URL(templ_7745c5c3_Buffer, templ.SafeURL(t.Path))
 					templ_7745c5c3_Buffer.WriteString("\">")
-					if templ_7745c5c3_Err = render.Text(t.Title).Write(templ_7745c5c3_Buffer, `automation/alarms.templ`, 23, 66); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, t.Title)
 					templ_7745c5c3_Buffer.WriteString("</a><span class=\"muted\">")
-					if templ_7745c5c3_Err = render.Text(t.Text).Write(templ_7745c5c3_Buffer, `automation/alarms.templ`, 23, 100); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, t.Text)
 					templ_7745c5c3_Buffer.WriteString("</span></li>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</ul></section>")
@@ -61,42 +49,25 @@ func Alarms(p layout.Page, a AlarmsPage) templ.Component {
 					templ_7745c5c3_Buffer.WriteString("<thead><tr><th scope=\"col\">Alarm</th><th scope=\"col\">Flow</th><th scope=\"col\">State</th><th scope=\"col\">Since</th></tr></thead> <tbody>")
 					for _, r := range a.Alarms {
 						templ_7745c5c3_Buffer.WriteString("<tr><td class=\"main\"><a class=\"row\" href=\"")
-						if templ_7745c5c3_Err = render.URL(templ.SafeURL(AlarmPath(r.Name))).Write(templ_7745c5c3_Buffer, `automation/alarms.templ`, 45, 63); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.URL(templ_7745c5c3_Buffer, templ.SafeURL(AlarmPath(r.Name)))
 						templ_7745c5c3_Buffer.WriteString("\">")
-						if templ_7745c5c3_Err = render.Text(r.Name).Write(templ_7745c5c3_Buffer, `automation/alarms.templ`, 45, 74); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, r.Name)
 						templ_7745c5c3_Buffer.WriteString("</a> <small>")
-						if templ_7745c5c3_Err = render.Text(r.Sentence).Write(templ_7745c5c3_Buffer, `automation/alarms.templ`, 46, 28); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, r.Sentence)
 						templ_7745c5c3_Buffer.WriteString("</small></td><td data-is=\"Flow\">")
-						if templ_7745c5c3_Err = render.Text(r.Flow).Write(templ_7745c5c3_Buffer, `automation/alarms.templ`, 48, 35); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, r.Flow)
 						templ_7745c5c3_Buffer.WriteString("</td><td data-is=\"State\">")
-						templ_7745c5c3_Err = components.Tag(alarmTone(r.State), stateWord(r.State)).Render(ctx, templ_7745c5c3_Buffer)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(alarmTone(r.State), stateWord(r.State)))
 						templ_7745c5c3_Buffer.WriteString("</td><td class=\"nowrap\" data-is=\"Since\">")
 						if !r.Since.IsZero() {
-							templ_7745c5c3_Err = components.Time(r.Since, a.Now).Render(ctx, templ_7745c5c3_Buffer)
-							if templ_7745c5c3_Err != nil {
-								return templ_7745c5c3_Err
-							}
+							render.Component(ctx, templ_7745c5c3_Buffer, components.Time(r.Since, a.Now))
 						}
 						templ_7745c5c3_Buffer.WriteString("</td></tr>")
 					}
 					templ_7745c5c3_Buffer.WriteString("</tbody>")
 					return nil
 				})
-				templ_7745c5c3_Err = components.Table("Alarms").Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer, components.Table("Alarms"))
 				templ_7745c5c3_Buffer.WriteString("</div>")
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
@@ -104,27 +75,18 @@ func Alarms(p layout.Page, a AlarmsPage) templ.Component {
 				templ_7745c5c3_Buffer.WriteString("<section class=\"card\" aria-labelledby=\"new-alarm\"><h2 id=\"new-alarm\">New alarm</h2><ul class=\"upcoming\">")
 				for _, k := range a.Kinds {
 					templ_7745c5c3_Buffer.WriteString("<li><a class=\"link\" href=\"")
-					if templ_7745c5c3_Err = render.URL(templ.SafeURL("/alarms/new/"+k.Kind)).Write(templ_7745c5c3_Buffer, `automation/alarms.templ`, 68, 71); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.URL(templ_7745c5c3_Buffer, templ.SafeURL("/alarms/new/"+k.Kind))
 					templ_7745c5c3_Buffer.WriteString("\">")
-					if templ_7745c5c3_Err = render.Text(k.Title).Write(templ_7745c5c3_Buffer, `automation/alarms.templ`, 68, 83); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, k.Title)
 					templ_7745c5c3_Buffer.WriteString("</a><span class=\"muted\">")
-					if templ_7745c5c3_Err = render.Text(k.Text).Write(templ_7745c5c3_Buffer, `automation/alarms.templ`, 68, 117); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, k.Text)
 					templ_7745c5c3_Buffer.WriteString("</span></li>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</ul></section>")
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p.WithSheet("automation.css")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, layout.Layout(p.WithSheet("automation.css")))
 		return nil
 	})
 }
@@ -137,94 +99,54 @@ func Alarm(p layout.Page, a AlarmPage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var15 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Icon: "arrow-left", Title: "All alarms", Look: components.LookQuiet, Href: "/alarms"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Icon: "arrow-left", Title: "All alarms", Look: components.LookQuiet, Href: "/alarms"}))
 			if a.Fresh {
 				templ_7745c5c3_Buffer.WriteString("<h1>New alarm</h1>")
 			} else {
 				templ_7745c5c3_Buffer.WriteString("<h1>")
-				if templ_7745c5c3_Err = render.Text(a.Name).Write(templ_7745c5c3_Buffer, `automation/alarms.templ`, 84, 16); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, a.Name)
 				templ_7745c5c3_Buffer.WriteString("</h1>")
-				templ_7745c5c3_Err = components.Tag(alarmTone(a.State), stateWord(a.State)).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(alarmTone(a.State), stateWord(a.State)))
 			}
 			templ_7745c5c3_Buffer.WriteString("<span class=\"muted\">")
-			if templ_7745c5c3_Err = render.Text(a.KindText).Write(templ_7745c5c3_Buffer, `automation/alarms.templ`, 87, 35); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, a.KindText)
 			templ_7745c5c3_Buffer.WriteString("</span>")
-			templ_7745c5c3_Err = components.DocsLink("alarms").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.DocsLink("alarms"))
 			if a.MayEdit && !a.Fresh {
 				templ_7745c5c3_Buffer.WriteString("<div class=\"actions\"><form method=\"post\" action=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(AlarmPath(a.Name)+"/test")).Write(templ_7745c5c3_Buffer, `automation/alarms.templ`, 91, 76); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(AlarmPath(a.Name)+"/test"))
 				templ_7745c5c3_Buffer.WriteString("\">")
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Send a test", Icon: "send"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Send a test", Icon: "send"}))
 				templ_7745c5c3_Buffer.WriteString("</form>")
 				if a.On {
 					templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-					if templ_7745c5c3_Err = render.URL(templ.SafeURL(AlarmPath(a.Name)+"/pause")).Write(templ_7745c5c3_Buffer, `automation/alarms.templ`, 95, 78); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.URL(templ_7745c5c3_Buffer, templ.SafeURL(AlarmPath(a.Name)+"/pause"))
 					templ_7745c5c3_Buffer.WriteString("\">")
-					templ_7745c5c3_Err = components.Press(components.Button{Label: "Pause", Icon: "pause"}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Pause", Icon: "pause"}))
 					templ_7745c5c3_Buffer.WriteString("</form>")
 				} else {
 					templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-					if templ_7745c5c3_Err = render.URL(templ.SafeURL(AlarmPath(a.Name)+"/resume")).Write(templ_7745c5c3_Buffer, `automation/alarms.templ`, 99, 79); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.URL(templ_7745c5c3_Buffer, templ.SafeURL(AlarmPath(a.Name)+"/resume"))
 					templ_7745c5c3_Buffer.WriteString("\">")
-					templ_7745c5c3_Err = components.Press(components.Button{Label: "Resume", Icon: "play"}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Resume", Icon: "play"}))
 					templ_7745c5c3_Buffer.WriteString("</form>")
 				}
 				templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(AlarmPath(a.Name)+"/delete")).Write(templ_7745c5c3_Buffer, `automation/alarms.templ`, 103, 78); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(AlarmPath(a.Name)+"/delete"))
 				templ_7745c5c3_Buffer.WriteString("\">")
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Delete", Icon: "trash-2"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Delete", Icon: "trash-2"}))
 				templ_7745c5c3_Buffer.WriteString("</form></div>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			if !a.Fresh && a.State == "firing" {
-				templ_7745c5c3_Err = components.Note(components.ToneBad, a.Finding, "").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneBad, a.Finding, ""))
 				if len(a.Runs) > 0 {
 					templ_7745c5c3_Buffer.WriteString("<ul class=\"lines\">")
 					for _, path := range a.Runs {
 						templ_7745c5c3_Buffer.WriteString("<li><a class=\"link mono\" href=\"")
-						if templ_7745c5c3_Err = render.URL(templ.SafeURL("/runs/"+path)).Write(templ_7745c5c3_Buffer, `automation/alarms.templ`, 114, 68); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.URL(templ_7745c5c3_Buffer, templ.SafeURL("/runs/"+path))
 						templ_7745c5c3_Buffer.WriteString("\">")
-						if templ_7745c5c3_Err = render.Text(path).Write(templ_7745c5c3_Buffer, `automation/alarms.templ`, 114, 77); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, path)
 						templ_7745c5c3_Buffer.WriteString("</a></li>")
 					}
 					templ_7745c5c3_Buffer.WriteString("</ul>")
@@ -233,56 +155,31 @@ func Alarm(p layout.Page, a AlarmPage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if a.MayEdit {
 				templ_7745c5c3_Buffer.WriteString("<form class=\"settings-stack alarm-form\" method=\"post\" action=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(a.action())).Write(templ_7745c5c3_Buffer, `automation/alarms.templ`, 120, 91); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(a.action()))
 				templ_7745c5c3_Buffer.WriteString("\" novalidate>")
-				templ_7745c5c3_Err = components.FormError(a.Errors).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.FormError(a.Errors))
 				templ_7745c5c3_Buffer.WriteString("<section class=\"card\" aria-labelledby=\"condition\"><h2 id=\"condition\">Fires if</h2><div class=\"body settings-stack\">")
 				for _, f := range a.Choices {
-					templ_7745c5c3_Err = components.Select(f).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Select(f))
 				}
 				for _, f := range a.Fields {
 					if f.Name == "to" {
-						templ_7745c5c3_Err = components.TextArea(f).Render(ctx, templ_7745c5c3_Buffer)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Component(ctx, templ_7745c5c3_Buffer, components.TextArea(f))
 					} else {
-						templ_7745c5c3_Err = components.Input(f).Render(ctx, templ_7745c5c3_Buffer)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Component(ctx, templ_7745c5c3_Buffer, components.Input(f))
 					}
 				}
 				templ_7745c5c3_Buffer.WriteString("</div></section><div class=\"bar\">")
 				if a.Fresh {
-					templ_7745c5c3_Err = components.Press(components.Button{Label: "Create alarm", Look: components.LookPrimary}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Create alarm", Look: components.LookPrimary}))
 				} else {
-					templ_7745c5c3_Err = components.Press(components.Button{Label: "Save", Look: components.LookPrimary}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Save", Look: components.LookPrimary}))
 				}
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Cancel", Look: components.LookQuiet, Href: "/alarms"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Cancel", Look: components.LookQuiet, Href: "/alarms"}))
 				templ_7745c5c3_Buffer.WriteString("</div></form>")
 			} else {
 				templ_7745c5c3_Buffer.WriteString("<p>")
-				if templ_7745c5c3_Err = render.Text(a.Sentence).Write(templ_7745c5c3_Buffer, `automation/alarms.templ`, 147, 18); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, a.Sentence)
 				templ_7745c5c3_Buffer.WriteString("</p>")
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
@@ -292,40 +189,24 @@ func Alarm(p layout.Page, a AlarmPage) templ.Component {
 					templ_7745c5c3_Buffer.WriteString("<thead><tr><th scope=\"col\">Sent</th><th scope=\"col\">Message</th><th scope=\"col\">To</th><th scope=\"col\">State</th></tr></thead> <tbody>")
 					for _, m := range a.Messages {
 						templ_7745c5c3_Buffer.WriteString("<tr><td class=\"nowrap\" data-is=\"Sent\">")
-						templ_7745c5c3_Err = components.Time(m.At, a.Now).Render(ctx, templ_7745c5c3_Buffer)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Component(ctx, templ_7745c5c3_Buffer, components.Time(m.At, a.Now))
 						templ_7745c5c3_Buffer.WriteString("</td><td data-is=\"Message\">")
-						if templ_7745c5c3_Err = render.Text(stateWord(m.Kind)).Write(templ_7745c5c3_Buffer, `automation/alarms.templ`, 171, 50); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, stateWord(m.Kind))
 						templ_7745c5c3_Buffer.WriteString("</td><td data-is=\"To\">")
 						if m.Path != "" {
 							templ_7745c5c3_Buffer.WriteString("<a class=\"link\" href=\"")
-							if templ_7745c5c3_Err = render.URL(templ.SafeURL(m.Path)).Write(templ_7745c5c3_Buffer, `automation/alarms.templ`, 174, 55); templ_7745c5c3_Err != nil {
-								return templ_7745c5c3_Err
-							}
+							render.URL(templ_7745c5c3_Buffer, templ.SafeURL(m.Path))
 							templ_7745c5c3_Buffer.WriteString("\">")
-							if templ_7745c5c3_Err = render.Text(m.To).Write(templ_7745c5c3_Buffer, `automation/alarms.templ`, 174, 64); templ_7745c5c3_Err != nil {
-								return templ_7745c5c3_Err
-							}
+							render.Text(templ_7745c5c3_Buffer, m.To)
 							templ_7745c5c3_Buffer.WriteString("</a>")
 						} else {
-							if templ_7745c5c3_Err = render.Text(m.To).Write(templ_7745c5c3_Buffer, `automation/alarms.templ`, 176, 17); templ_7745c5c3_Err != nil {
-								return templ_7745c5c3_Err
-							}
+							render.Text(templ_7745c5c3_Buffer, m.To)
 						}
 						templ_7745c5c3_Buffer.WriteString("</td><td data-is=\"State\">")
-						templ_7745c5c3_Err = components.Tag(alarmTone(m.State), stateWord(m.State)).Render(ctx, templ_7745c5c3_Buffer)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(alarmTone(m.State), stateWord(m.State)))
 						if m.Error != "" {
 							templ_7745c5c3_Buffer.WriteString("<small>")
-							if templ_7745c5c3_Err = render.Text(m.Error).Write(templ_7745c5c3_Buffer, `automation/alarms.templ`, 182, 27); templ_7745c5c3_Err != nil {
-								return templ_7745c5c3_Err
-							}
+							render.Text(templ_7745c5c3_Buffer, m.Error)
 							templ_7745c5c3_Buffer.WriteString("</small>")
 						}
 						templ_7745c5c3_Buffer.WriteString("</td></tr>")
@@ -333,18 +214,12 @@ func Alarm(p layout.Page, a AlarmPage) templ.Component {
 					templ_7745c5c3_Buffer.WriteString("</tbody>")
 					return nil
 				})
-				templ_7745c5c3_Err = components.Table("Messages").Render(templ.WithChildren(ctx, templ_7745c5c3_Var26), templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var26), templ_7745c5c3_Buffer, components.Table("Messages"))
 				templ_7745c5c3_Buffer.WriteString("</div></section>")
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p.WithSheet("automation.css")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer, layout.Layout(p.WithSheet("automation.css")))
 		return nil
 	})
 }

@@ -22,112 +22,63 @@ func Backfill(p layout.Page, b BackfillPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var2 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: b.FlowID, Name: b.Flow, Live: b.LiveVersion, Here: "Triggers"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: b.FlowID, Name: b.Flow, Live: b.LiveVersion, Here: "Triggers"}))
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Icon: "arrow-left", Title: "Back to the schedule", Look: components.LookQuiet, Href: TriggerPath(b.FlowID, b.ID)}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Icon: "arrow-left", Title: "Back to the schedule", Look: components.LookQuiet, Href: TriggerPath(b.FlowID, b.ID)}))
 			templ_7745c5c3_Buffer.WriteString("<h1>Backfill ")
-			if templ_7745c5c3_Err = render.Text(b.Name).Write(templ_7745c5c3_Buffer, `automation/backfill.templ`, 14, 24); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, b.Name)
 			templ_7745c5c3_Buffer.WriteString("</h1><span class=\"muted\">")
-			if templ_7745c5c3_Err = render.Text(b.Sentence).Write(templ_7745c5c3_Buffer, `automation/backfill.templ`, 15, 35); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, b.Sentence)
 			templ_7745c5c3_Buffer.WriteString("</span>")
-			templ_7745c5c3_Err = components.DocsLink("triggers#backfill").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.DocsLink("triggers#backfill"))
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			if b.LiveVersion == 0 {
-				templ_7745c5c3_Err = components.Note(components.ToneWait, "The flow is not published.", "A backfill runs its live version. Publish it first.").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneWait, "The flow is not published.", "A backfill runs its live version. Publish it first."))
 			}
 			templ_7745c5c3_Buffer.WriteString(" <form class=\"card\" method=\"get\" action=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(b.path())).Write(templ_7745c5c3_Buffer, `automation/backfill.templ`, 21, 66); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL(b.path()))
 			templ_7745c5c3_Buffer.WriteString("\" aria-labelledby=\"range\" novalidate><h2 id=\"range\">Planned times</h2><div class=\"body settings-stack\">")
-			templ_7745c5c3_Err = components.FormError(b.Errors).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FormError(b.Errors))
 			templ_7745c5c3_Buffer.WriteString("<div class=\"bar days-range\">")
-			templ_7745c5c3_Err = components.Input(components.Field{Name: "from", Label: "First day", Value: b.From, Type: "date", Error: b.Errors["from"], Help: "Days in " + b.Zone + "."}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Input(components.Field{Name: "until", Label: "Last day", Value: b.Until, Type: "date", Error: b.Errors["until"]}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "from", Label: "First day", Value: b.From, Type: "date", Error: b.Errors["from"], Help: "Days in " + b.Zone + "."}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "until", Label: "Last day", Value: b.Until, Type: "date", Error: b.Errors["until"]}))
 			templ_7745c5c3_Buffer.WriteString("</div>")
-			templ_7745c5c3_Err = components.Checkbox(components.Field{Name: "all", Label: "Also times that started a run", Checked: b.All}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Checkbox(components.Field{Name: "all", Label: "Also times that started a run", Checked: b.All}))
 			templ_7745c5c3_Buffer.WriteString("<div class=\"bar\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Show times", Icon: "search"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Show times", Icon: "search"}))
 			templ_7745c5c3_Buffer.WriteString("</div></div></form>")
 			if b.Shown {
 				templ_7745c5c3_Buffer.WriteString("<form class=\"card\" method=\"post\" action=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(b.path())).Write(templ_7745c5c3_Buffer, `automation/backfill.templ`, 36, 68); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(b.path()))
 				templ_7745c5c3_Buffer.WriteString("\" aria-labelledby=\"backfill-start\"><h2 id=\"backfill-start\">Start</h2><div class=\"body settings-stack\">")
 				if b.Count == 0 {
 					templ_7745c5c3_Buffer.WriteString("<p>No planned time in this range is left to run.</p>")
 				} else {
 					templ_7745c5c3_Buffer.WriteString("<p>")
-					if templ_7745c5c3_Err = render.Text(b.span()).Write(templ_7745c5c3_Buffer, `automation/backfill.templ`, 43, 17); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, b.span())
 					templ_7745c5c3_Buffer.WriteString(". ")
 					if b.Micros > 0 {
 						templ_7745c5c3_Buffer.WriteString("They cost about ")
-						if templ_7745c5c3_Err = render.Text(components.Money(b.Micros)).Write(templ_7745c5c3_Buffer, `automation/backfill.templ`, 45, 52); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, components.Money(b.Micros))
 						templ_7745c5c3_Buffer.WriteString(", as much as the newest runs.")
 					}
 					templ_7745c5c3_Buffer.WriteString("</p><p class=\"help\">They run as a batch, 10 at the same time. You can pause or cancel it.</p><input type=\"hidden\" name=\"from\" value=\"")
-					if templ_7745c5c3_Err = render.Attribute(b.From).Write(templ_7745c5c3_Buffer, `automation/backfill.templ`, 49, 53); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, b.From)
 					templ_7745c5c3_Buffer.WriteString("\"> <input type=\"hidden\" name=\"until\" value=\"")
-					if templ_7745c5c3_Err = render.Attribute(b.Until).Write(templ_7745c5c3_Buffer, `automation/backfill.templ`, 50, 55); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, b.Until)
 					templ_7745c5c3_Buffer.WriteString("\"> ")
 					if b.All {
 						templ_7745c5c3_Buffer.WriteString("<input type=\"hidden\" name=\"all\" value=\"on\">")
 					}
 					templ_7745c5c3_Buffer.WriteString(" <div class=\"bar\">")
-					templ_7745c5c3_Err = components.Press(components.Button{Label: "Start backfill", Icon: "play", Look: components.LookPrimary, Disabled: b.LiveVersion == 0}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Start backfill", Icon: "play", Look: components.LookPrimary, Disabled: b.LiveVersion == 0}))
 					templ_7745c5c3_Buffer.WriteString("</div>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</div></form>")
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p.WithSheet("automation.css")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, layout.Layout(p.WithSheet("automation.css")))
 		return nil
 	})
 }

@@ -25,36 +25,19 @@ func Batches(p layout.Page, b BatchesPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var2 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: b.FlowID, Name: b.Flow, Live: b.LiveVersion, Here: "Batches"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: b.FlowID, Name: b.Flow, Live: b.LiveVersion, Here: "Batches"}))
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\"><h1>Batches</h1>")
-			templ_7745c5c3_Err = components.DocsLink("batches").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.DocsLink("batches"))
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			if b.LiveVersion == 0 {
-				templ_7745c5c3_Err = components.Note(components.ToneWait, "The flow is not published.", "A batch runs its live version for every row of a table. Publish it first.").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneWait, "The flow is not published.", "A batch runs its live version for every row of a table. Publish it first."))
 			} else if b.MayEdit {
 				templ_7745c5c3_Buffer.WriteString("<section class=\"card\" aria-labelledby=\"new-batch\"><h2 id=\"new-batch\">Run every row of a table</h2><form class=\"body form\" method=\"post\" enctype=\"multipart/form-data\" action=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(BatchesPath(b.FlowID)+"/file")).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 24, 127); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(BatchesPath(b.FlowID)+"/file"))
 				templ_7745c5c3_Buffer.WriteString("\">")
-				templ_7745c5c3_Err = components.Input(components.Field{Name: "file", Label: "Table", Type: "file", Error: b.Error, Help: "CSV, TSV, JSON or XLSX, with the names of the columns in the first row. Drop it here. Nothing starts yet.", Attrs: templ.Attributes{"accept": ".csv,.tsv,.json,.jsonl,.ndjson,.xlsx,.txt"}}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "file", Label: "Table", Type: "file", Error: b.Error, Help: "CSV, TSV, JSON or XLSX, with the names of the columns in the first row. Drop it here. Nothing starts yet.", Attrs: templ.Attributes{"accept": ".csv,.tsv,.json,.jsonl,.ndjson,.xlsx,.txt"}}))
 				templ_7745c5c3_Buffer.WriteString("<div class=\"bar\">")
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Choose columns", Look: components.LookPrimary}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Choose columns", Look: components.LookPrimary}))
 				templ_7745c5c3_Buffer.WriteString("</div></form></section>")
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
@@ -66,67 +49,36 @@ func Batches(p layout.Page, b BatchesPage) templ.Component {
 					templ_7745c5c3_Buffer.WriteString("<thead><tr><th scope=\"col\">Table</th><th scope=\"col\">State</th><th scope=\"col\">Rows</th><th scope=\"col\" class=\"num\">Failed</th><th scope=\"col\" class=\"num\">Cost</th><th scope=\"col\">Started</th></tr></thead> <tbody>")
 					for _, r := range b.Batches {
 						templ_7745c5c3_Buffer.WriteString("<tr><td class=\"main\"><a class=\"row\" href=\"")
-						if templ_7745c5c3_Err = render.URL(templ.SafeURL(BatchPath(b.FlowID, r.ID))).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 51, 71); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.URL(templ_7745c5c3_Buffer, templ.SafeURL(BatchPath(b.FlowID, r.ID)))
 						templ_7745c5c3_Buffer.WriteString("\">")
-						if templ_7745c5c3_Err = render.Text(r.Name).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 51, 82); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, r.Name)
 						templ_7745c5c3_Buffer.WriteString("</a> ")
 						if r.Sample {
-							templ_7745c5c3_Err = components.Tag(components.ToneNone, "Sample").Render(ctx, templ_7745c5c3_Buffer)
-							if templ_7745c5c3_Err != nil {
-								return templ_7745c5c3_Err
-							}
+							render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneNone, "Sample"))
 						}
 						templ_7745c5c3_Buffer.WriteString("</td><td class=\"nowrap\">")
-						templ_7745c5c3_Err = components.State(r.State).Render(ctx, templ_7745c5c3_Buffer)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Component(ctx, templ_7745c5c3_Buffer, components.State(r.State))
 						templ_7745c5c3_Buffer.WriteString("</td><td data-is=\"Rows\">")
-						if templ_7745c5c3_Err = render.Text(r.Rows.words()).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 60, 25); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
-						templ_7745c5c3_Err = batchBar(r.Rows).Render(ctx, templ_7745c5c3_Buffer)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, r.Rows.words())
+						render.Component(ctx, templ_7745c5c3_Buffer, batchBar(r.Rows))
 						templ_7745c5c3_Buffer.WriteString("</td><td class=\"num\" data-is=\"Failed\">")
-						if templ_7745c5c3_Err = render.Text(components.Count(r.Rows.Failed)).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 63, 74); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, components.Count(r.Rows.Failed))
 						templ_7745c5c3_Buffer.WriteString("</td><td class=\"num\" data-is=\"Cost\">")
-						if templ_7745c5c3_Err = render.Text(components.Money(r.Micros)).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 64, 67); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, components.Money(r.Micros))
 						templ_7745c5c3_Buffer.WriteString("</td><td class=\"nowrap\" data-is=\"Started\">")
-						templ_7745c5c3_Err = components.Time(r.StartedAt, b.Now).Render(ctx, templ_7745c5c3_Buffer)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Component(ctx, templ_7745c5c3_Buffer, components.Time(r.StartedAt, b.Now))
 						templ_7745c5c3_Buffer.WriteString("</td></tr>")
 					}
 					templ_7745c5c3_Buffer.WriteString("</tbody>")
 					return nil
 				})
-				templ_7745c5c3_Err = components.Table("Batches").Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer, components.Table("Batches"))
 				templ_7745c5c3_Buffer.WriteString("</div>")
-				templ_7745c5c3_Err = components.Pagination(b.Pages).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Pagination(b.Pages))
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p.WithSheet("automation.css")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, layout.Layout(p.WithSheet("automation.css")))
 		return nil
 	})
 }
@@ -140,36 +92,17 @@ func batchBar(c BatchCounts) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<svg class=\"batch-bar\" viewBox=\"0 0 100 4\" preserveAspectRatio=\"none\" aria-hidden=\"true\">")
 		for _, p := range c.parts() {
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<rect class=\"")
 				var templ_7745c5c3_Var11 = []any{p.class}
-				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var11...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var11).String()).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 1, 0); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+
+				render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var11).String())
 				templ_7745c5c3_Buffer.WriteString("\" x=\"")
-				if templ_7745c5c3_Err = render.Attribute(p.x).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 82, 34); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, p.x)
 				templ_7745c5c3_Buffer.WriteString("\" y=\"0\" width=\"")
-				if templ_7745c5c3_Err = render.Attribute(p.width).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 82, 58); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, p.width)
 				templ_7745c5c3_Buffer.WriteString("\" height=\"4\"")
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 			}
 			templ_7745c5c3_Buffer.WriteString("></rect>")
 		}
@@ -185,83 +118,43 @@ func NewBatch(p layout.Page, b NewBatchPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var16 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: b.FlowID, Name: b.Flow, Live: b.LiveVersion, Here: "Batches"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: b.FlowID, Name: b.Flow, Live: b.LiveVersion, Here: "Batches"}))
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\"><h1>")
-			if templ_7745c5c3_Err = render.Text(b.Name).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 91, 32); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, b.Name)
 			templ_7745c5c3_Buffer.WriteString("</h1></div>")
-			templ_7745c5c3_Err = components.FormError(b.Errors).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FormError(b.Errors))
 			if len(b.Problems) > 0 {
 				templ_7745c5c3_Buffer.WriteString("<ul class=\"note bad lines\">")
 				for _, problem := range b.Problems {
 					templ_7745c5c3_Buffer.WriteString("<li>")
-					if templ_7745c5c3_Err = render.Text(problem).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 96, 18); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, problem)
 					templ_7745c5c3_Buffer.WriteString("</li>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</ul>")
 			}
 			templ_7745c5c3_Buffer.WriteString(" <form class=\"settings-stack batch-form\" method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(BatchesPath(b.FlowID))).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 100, 101); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL(BatchesPath(b.FlowID)))
 			templ_7745c5c3_Buffer.WriteString("\" id=\"batch-form\"><input type=\"hidden\" name=\"file\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(b.File).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 101, 50); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, b.File)
 			templ_7745c5c3_Buffer.WriteString("\"><section class=\"card\" aria-labelledby=\"columns\"><h2 id=\"columns\">Columns</h2><div class=\"body settings-stack\">")
 			for _, in := range b.Inputs {
-				templ_7745c5c3_Err = columnField(in).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, columnField(in))
 			}
 			templ_7745c5c3_Buffer.WriteString("</div></section><section class=\"card\" aria-labelledby=\"options\"><h2 id=\"options\">Options</h2><div class=\"body settings-stack\">")
-			templ_7745c5c3_Err = components.Input(components.Field{Name: "concurrency", Label: "Rows at the same time", Value: b.Concurrency, Error: b.Errors["concurrency"]}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Select(components.Field{Name: "on_error", Label: "If a row fails", Value: b.OnError, Options: onErrorOptions}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Input(components.Field{Name: "max_usd", Label: "Most it may cost ($)", Value: b.MaxUSD, Optional: true, Error: b.Errors["max_usd"], Help: "Once it is used up, no further rows start.", Attrs: templ.Attributes{"inputmode": "decimal"}}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Select(components.Field{Name: "on_invalid", Label: "If a row does not fit", Value: b.OnInvalid, Options: onInvalidOptions}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "concurrency", Label: "Rows at the same time", Value: b.Concurrency, Error: b.Errors["concurrency"]}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Select(components.Field{Name: "on_error", Label: "If a row fails", Value: b.OnError, Options: onErrorOptions}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "max_usd", Label: "Most it may cost ($)", Value: b.MaxUSD, Optional: true, Error: b.Errors["max_usd"], Help: "Once it is used up, no further rows start.", Attrs: templ.Attributes{"inputmode": "decimal"}}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Select(components.Field{Name: "on_invalid", Label: "If a row does not fit", Value: b.OnInvalid, Options: onInvalidOptions}))
 			templ_7745c5c3_Buffer.WriteString("</div></section><div class=\"bar\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Try 5 rows", Name: "act", Value: "sample", Look: components.LookPrimary}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Start all rows", Name: "act", Value: "start"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Cancel", Look: components.LookQuiet, Href: BatchesPath(b.FlowID)}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Try 5 rows", Name: "act", Value: "sample", Look: components.LookPrimary}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Start all rows", Name: "act", Value: "start"}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Cancel", Look: components.LookQuiet, Href: BatchesPath(b.FlowID)}))
 			templ_7745c5c3_Buffer.WriteString("<span class=\"muted\">Trying shows what all rows will cost and how long they take.</span></div></form><h2>First rows</h2>")
 			templ_7745c5c3_Var21 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_Buffer.WriteString("<thead><tr>")
 				for _, c := range b.Columns {
 					templ_7745c5c3_Buffer.WriteString("<th scope=\"col\" class=\"mono\">")
-					if templ_7745c5c3_Err = render.Text(c).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 131, 38); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, c)
 					templ_7745c5c3_Buffer.WriteString("</th>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</tr></thead> <tbody>")
@@ -269,9 +162,7 @@ func NewBatch(p layout.Page, b NewBatchPage) templ.Component {
 					templ_7745c5c3_Buffer.WriteString("<tr>")
 					for _, cell := range row {
 						templ_7745c5c3_Buffer.WriteString("<td>")
-						if templ_7745c5c3_Err = render.Text(cell).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 139, 17); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, cell)
 						templ_7745c5c3_Buffer.WriteString("</td>")
 					}
 					templ_7745c5c3_Buffer.WriteString("</tr>")
@@ -279,16 +170,10 @@ func NewBatch(p layout.Page, b NewBatchPage) templ.Component {
 				templ_7745c5c3_Buffer.WriteString("</tbody>")
 				return nil
 			})
-			templ_7745c5c3_Err = components.Table("First rows").Render(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer, components.Table("First rows"))
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p.WithSheet("automation.css")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer, layout.Layout(p.WithSheet("automation.css")))
 		return nil
 	})
 }
@@ -298,58 +183,37 @@ func columnField(in ColumnField) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"setting-pair\"><label class=\"label\" for=\"")
-		if templ_7745c5c3_Err = render.Attribute("column."+in.Name).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 150, 48); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "column."+in.Name)
 		templ_7745c5c3_Buffer.WriteString("\"><code>")
-		if templ_7745c5c3_Err = render.Text(in.Name).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 151, 18); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, in.Name)
 		templ_7745c5c3_Buffer.WriteString("</code> ")
 		if in.Required {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"unseen\">required</span>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</label><div><div class=\"bar\"><select class=\"select\" id=\"")
-		if templ_7745c5c3_Err = render.Attribute("column."+in.Name).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 158, 51); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "column."+in.Name)
 		templ_7745c5c3_Buffer.WriteString("\" name=\"")
-		if templ_7745c5c3_Err = render.Attribute("column."+in.Name).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 158, 80); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "column."+in.Name)
 		templ_7745c5c3_Buffer.WriteString("\">")
 		for _, o := range in.Columns {
 			templ_7745c5c3_Buffer.WriteString("<option value=\"")
-			if templ_7745c5c3_Err = render.Attribute(o.Value).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 160, 29); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, o.Value)
 			templ_7745c5c3_Buffer.WriteString("\"")
 			if o.Value == in.Column {
 				templ_7745c5c3_Buffer.WriteString(" selected")
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			if templ_7745c5c3_Err = render.Text(o.Label).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 160, 76); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, o.Label)
 			templ_7745c5c3_Buffer.WriteString("</option>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</select> <input class=\"input mono\" name=\"")
-		if templ_7745c5c3_Err = render.Attribute("text."+in.Name).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 163, 54); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "text."+in.Name)
 		templ_7745c5c3_Buffer.WriteString("\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(in.Text).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 163, 72); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, in.Text)
 		templ_7745c5c3_Buffer.WriteString("\" aria-label=\"")
-		if templ_7745c5c3_Err = render.Attribute("Expression of "+in.Name).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 163, 114); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "Expression of "+in.Name)
 		templ_7745c5c3_Buffer.WriteString("\" placeholder=\"row.first + ' ' + row.last\" autocomplete=\"off\" spellcheck=\"false\"></div>")
-		templ_7745c5c3_Err = fieldError(in.Error).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, fieldError(in.Error))
 		templ_7745c5c3_Buffer.WriteString("</div></div>")
 		return nil
 	})
@@ -362,20 +226,11 @@ func Batch(p layout.Page, b BatchPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var35 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: b.FlowID, Name: b.Flow, Live: b.LiveVersion, Here: "Batches"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = BatchBody(b).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: b.FlowID, Name: b.Flow, Live: b.LiveVersion, Here: "Batches"}))
+			render.Component(ctx, templ_7745c5c3_Buffer, BatchBody(b))
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p.WithSheet("automation.css")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var35), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var35), templ_7745c5c3_Buffer, layout.Layout(p.WithSheet("automation.css")))
 		return nil
 	})
 }
@@ -387,92 +242,49 @@ func BatchBody(b BatchPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div id=\"batch\"><div class=\"head\"><h1>")
-		if templ_7745c5c3_Err = render.Text(b.Name).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 182, 15); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, b.Name)
 		templ_7745c5c3_Buffer.WriteString("</h1>")
 		if b.Sample > 0 {
-			templ_7745c5c3_Err = components.Tag(components.ToneNone, "Sample of "+components.Quantity(b.Sample, "row")).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneNone, "Sample of "+components.Quantity(b.Sample, "row")))
 		} else {
-			templ_7745c5c3_Err = components.Tag(components.ToneNone, "Batch").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneNone, "Batch"))
 		}
 		templ_7745c5c3_Buffer.WriteString("<span role=\"status\">")
 		if b.Live && (b.Paused || b.Budget != nil) {
-			templ_7745c5c3_Err = components.Tag(components.ToneWait, "Paused").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneWait, "Paused"))
 		} else {
-			templ_7745c5c3_Err = components.State(b.State).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.State(b.State))
 		}
 		templ_7745c5c3_Buffer.WriteString("</span><div class=\"actions\">")
-		templ_7745c5c3_Err = batchActions(b).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, batchActions(b))
 		templ_7745c5c3_Buffer.WriteString("</div></div>")
 		if b.Error != "" {
-			templ_7745c5c3_Err = components.Note(components.ToneBad, b.Error, "").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneBad, b.Error, ""))
 		}
 		if b.Estimate != nil {
-			templ_7745c5c3_Err = batchEstimate(b).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, batchEstimate(b))
 		}
 		if b.Budget != nil {
-			templ_7745c5c3_Err = batchBudget(b).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, batchBudget(b))
 		}
 		templ_7745c5c3_Buffer.WriteString("<dl class=\"facts\"><div><dt>Version</dt><dd>v")
-		if templ_7745c5c3_Err = render.Text(components.Count(int(b.Version))).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 209, 63); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, components.Count(int(b.Version)))
 		templ_7745c5c3_Buffer.WriteString("</dd></div><div><dt>Started by</dt><dd>")
-		if templ_7745c5c3_Err = render.Text(b.StartedBy).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 210, 44); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, b.StartedBy)
 		templ_7745c5c3_Buffer.WriteString("</dd></div><div><dt>Started</dt><dd>")
-		templ_7745c5c3_Err = components.Time(b.StartedAt, b.Now).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Time(b.StartedAt, b.Now))
 		templ_7745c5c3_Buffer.WriteString("</dd></div><div><dt>Duration</dt><dd>")
-		if templ_7745c5c3_Err = render.Text(components.Duration(b.Took)).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 217, 58); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, components.Duration(b.Took))
 		templ_7745c5c3_Buffer.WriteString("</dd></div><div><dt>Concurrency</dt><dd>")
-		if templ_7745c5c3_Err = render.Text(components.Count(b.Concurrency)).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 218, 65); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, components.Count(b.Concurrency))
 		templ_7745c5c3_Buffer.WriteString("</dd></div><div><dt>If a row fails</dt><dd>")
-		if templ_7745c5c3_Err = render.Text(b.onErrorWord()).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 219, 52); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, b.onErrorWord())
 		templ_7745c5c3_Buffer.WriteString("</dd></div></dl><div class=\"card batch-sum\"><section aria-labelledby=\"progress\"><div class=\"title\"><h2 id=\"progress\">")
-		if templ_7745c5c3_Err = render.Text(b.Rows.words()).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 224, 39); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, b.Rows.words())
 		templ_7745c5c3_Buffer.WriteString("</h2>")
 		if b.Left > 0 {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"muted\">about ")
-			if templ_7745c5c3_Err = render.Text(components.Duration(b.Left)).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 226, 61); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Duration(b.Left))
 			templ_7745c5c3_Buffer.WriteString(" left</span>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div><div class=\"cells-frame\">")
@@ -480,67 +292,33 @@ func BatchBody(b BatchPage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<ol class=\"cells-scale\" aria-hidden=\"true\">")
 			for _, at := range scale {
 				templ_7745c5c3_Buffer.WriteString("<li>")
-				if templ_7745c5c3_Err = render.Text(at).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 233, 16); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, at)
 				templ_7745c5c3_Buffer.WriteString("</li>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</ol>")
 		}
 		if len(b.Cells) > 0 {
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<div class=\"")
 				var templ_7745c5c3_Var46 = []any{"cells", templ.KV("few", len(b.Cells) <= 50)}
-				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var46...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var46).String()).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 1, 0); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+
+				render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var46).String())
 				templ_7745c5c3_Buffer.WriteString("\" role=\"img\" aria-label=\"")
-				if templ_7745c5c3_Err = render.Attribute(b.cellLabel()).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 238, 103); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, b.cellLabel())
 				templ_7745c5c3_Buffer.WriteString("\"")
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
 			for _, state := range b.Cells {
 				{
-					templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-					templ_7745c5c3_Buffer := templ.GetBuffer()
-					var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 					templ_7745c5c3_Buffer.WriteString("<i class=\"")
 					var templ_7745c5c3_Var49 = []any{state}
-					templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var49...)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var49).String()).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 1, 0); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+
+					render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var49).String())
 					templ_7745c5c3_Buffer.WriteString("\"")
-					templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 				}
 				templ_7745c5c3_Buffer.WriteString("></i>")
 			}
@@ -549,9 +327,7 @@ func BatchBody(b BatchPage) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("</div><div class=\"bar row-filters\" role=\"group\" aria-label=\"Filter rows by state\">")
 		for _, p := range b.pills() {
 			templ_7745c5c3_Buffer.WriteString("<a class=\"chip\" href=\"")
-			if templ_7745c5c3_Err = render.URL(p.Href).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 249, 20); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, p.Href)
 			templ_7745c5c3_Buffer.WriteString("\"")
 			if p.Current {
 				templ_7745c5c3_Buffer.WriteString(" aria-current=\"true\"")
@@ -559,111 +335,61 @@ func BatchBody(b BatchPage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString(">")
 			if p.State != "" {
 				{
-					templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-					templ_7745c5c3_Buffer := templ.GetBuffer()
-					var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 					templ_7745c5c3_Buffer.WriteString("<i class=\"")
 					var templ_7745c5c3_Var52 = []any{p.State}
-					templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var52...)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var52).String()).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 1, 0); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+
+					render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var52).String())
 					templ_7745c5c3_Buffer.WriteString("\" aria-hidden=\"true\"")
-					templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 				}
 				templ_7745c5c3_Buffer.WriteString("></i> ")
 			}
-			if templ_7745c5c3_Err = render.Text(p.Label).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 257, 16); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, p.Label)
 			templ_7745c5c3_Buffer.WriteString(" <span class=\"count\">")
-			if templ_7745c5c3_Err = render.Text(components.Count(p.Count)).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 257, 66); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Count(p.Count))
 			templ_7745c5c3_Buffer.WriteString("</span></a>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		if b.MayRun && b.Live && b.Rows.Total >= 0 {
 			templ_7745c5c3_Buffer.WriteString("<form class=\"bar\" method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(b.path("/concurrency")).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 262, 68); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, b.path("/concurrency"))
 			templ_7745c5c3_Buffer.WriteString("\" data-hx-morph-skip><label for=\"concurrency\">Concurrency</label> <input class=\"input short\" id=\"concurrency\" name=\"concurrency\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(strconv.Itoa(b.Concurrency)).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 264, 104); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, strconv.Itoa(b.Concurrency))
 			templ_7745c5c3_Buffer.WriteString("\" inputmode=\"numeric\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Change", Size: "small"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Change", Size: "small"}))
 			templ_7745c5c3_Buffer.WriteString("</form>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</section>")
-		templ_7745c5c3_Err = batchCost(b).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, batchCost(b))
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		if len(b.Failures) > 0 {
 			templ_7745c5c3_Buffer.WriteString("<section class=\"card batch-failures\" aria-labelledby=\"failures\"><h2 id=\"failures\">Failures</h2><ul class=\"body lines\">")
 			for _, f := range b.Failures {
 				templ_7745c5c3_Buffer.WriteString("<li><b>")
-				if templ_7745c5c3_Err = render.Text(components.Count(f.Count)).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 277, 37); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, components.Count(f.Count))
 				templ_7745c5c3_Buffer.WriteString("×</b> <a class=\"link\" href=\"")
-				if templ_7745c5c3_Err = render.URL(components.ErrorDocsURL(f.Code)).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 278, 61); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, components.ErrorDocsURL(f.Code))
 				templ_7745c5c3_Buffer.WriteString("\"><code>")
-				if templ_7745c5c3_Err = render.Text(f.Code).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 278, 78); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, f.Code)
 				templ_7745c5c3_Buffer.WriteString("</code></a> <span>")
-				if templ_7745c5c3_Err = render.Text(f.Text).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 279, 21); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, f.Text)
 				templ_7745c5c3_Buffer.WriteString(" <span class=\"muted\">")
-				if templ_7745c5c3_Err = render.Text(f.Advice).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 279, 54); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, f.Advice)
 				templ_7745c5c3_Buffer.WriteString("</span></span> <a class=\"btn small\" href=\"")
-				if templ_7745c5c3_Err = render.URL(b.with(f.filter())).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 280, 53); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, b.with(f.filter()))
 				templ_7745c5c3_Buffer.WriteString("\">Show ")
-				if templ_7745c5c3_Err = render.Text(components.Count(f.Count)).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 280, 88); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, components.Count(f.Count))
 				templ_7745c5c3_Buffer.WriteString("</a></li>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</ul></section>")
 		}
-		templ_7745c5c3_Err = batchResults(b).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, batchResults(b))
 		if b.Live {
 			templ_7745c5c3_Buffer.WriteString("<div id=\"")
-			if templ_7745c5c3_Err = render.Attribute(b.pollID()).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 288, 23); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, b.pollID())
 			templ_7745c5c3_Buffer.WriteString("\" hidden data-hx-get=\"")
-			if templ_7745c5c3_Err = render.Attribute(b.poll()).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 288, 55); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, b.poll())
 			templ_7745c5c3_Buffer.WriteString("\" data-hx-trigger=\"load delay:1500ms, visibilitychange from:document\" data-hx-sync=\"this:drop\" data-hx-target=\"#batch\" data-hx-swap=\"outerMorph\"></div>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
@@ -676,74 +402,45 @@ func batchActions(b BatchPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<details class=\"menu\"><summary class=\"btn\">")
-		templ_7745c5c3_Err = components.Icon("download").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("download"))
 		templ_7745c5c3_Buffer.WriteString(" Download</summary><div class=\"sheet\">")
 		for _, f := range []components.Option{{Value: "csv", Label: "CSV"}, {Value: "xlsx", Label: "Excel"}, {Value: "jsonl", Label: "JSON Lines"}} {
 			templ_7745c5c3_Buffer.WriteString("<a class=\"item\" href=\"")
-			if templ_7745c5c3_Err = render.URL(b.path("/results?format="+f.Value)).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 301, 63); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, b.path("/results?format="+f.Value))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(f.Label).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 301, 75); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.Label)
 			templ_7745c5c3_Buffer.WriteString("</a> ")
 		}
 		templ_7745c5c3_Buffer.WriteString("<a class=\"item\" href=\"")
-		if templ_7745c5c3_Err = render.URL(b.path("/results?format=csv&only=failed")).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 303, 67); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, b.path("/results?format=csv&only=failed"))
 		templ_7745c5c3_Buffer.WriteString("\">Failed rows as CSV</a></div></details> ")
 		if b.MayRun && b.Live {
 			if b.Rows.Total >= 0 {
 				if b.Paused {
 					templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-					if templ_7745c5c3_Err = render.URL(b.path("/resume")).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 309, 50); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.URL(templ_7745c5c3_Buffer, b.path("/resume"))
 					templ_7745c5c3_Buffer.WriteString("\">")
-					templ_7745c5c3_Err = components.Press(components.Button{Label: "Resume", Icon: "play"}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Resume", Icon: "play"}))
 					templ_7745c5c3_Buffer.WriteString("</form>")
 				} else {
 					templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-					if templ_7745c5c3_Err = render.URL(b.path("/pause")).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 313, 49); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.URL(templ_7745c5c3_Buffer, b.path("/pause"))
 					templ_7745c5c3_Buffer.WriteString("\">")
-					templ_7745c5c3_Err = components.Press(components.Button{Label: "Pause", Icon: "pause"}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Pause", Icon: "pause"}))
 					templ_7745c5c3_Buffer.WriteString("</form>")
 				}
 			}
 			templ_7745c5c3_Buffer.WriteString(" <form method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(b.path("/cancel")).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 318, 48); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, b.path("/cancel"))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Cancel", Look: components.LookDanger}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Cancel", Look: components.LookDanger}))
 			templ_7745c5c3_Buffer.WriteString("</form>")
 		}
 		if b.MayRun && !b.Live && b.again() != "" {
 			templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(b.path("/retry")).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 323, 47); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, b.path("/retry"))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: b.again(), Icon: "rotate-ccw"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: b.again(), Icon: "rotate-ccw"}))
 			templ_7745c5c3_Buffer.WriteString("</form>")
 		}
 		return nil
@@ -757,49 +454,27 @@ func batchBudget(b BatchPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"note wait batch-budget\" role=\"status\">")
-		templ_7745c5c3_Err = components.Icon("pause").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("pause"))
 		templ_7745c5c3_Buffer.WriteString("<div><p><b>Paused: today’s budget of ")
-		if templ_7745c5c3_Err = render.Text(b.Budget.Amount).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 334, 54); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, b.Budget.Amount)
 		templ_7745c5c3_Buffer.WriteString(" is used up</b></p><p>It continues on ")
-		if templ_7745c5c3_Err = render.Text(wording.Moment(b.Budget.ResetsAt)).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 336, 55); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, wording.Moment(b.Budget.ResetsAt))
 		templ_7745c5c3_Buffer.WriteString(", when the budget resets. ")
-		if templ_7745c5c3_Err = render.Text(b.rowsLeft()).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 336, 97); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, b.rowsLeft())
 		templ_7745c5c3_Buffer.WriteString("</p></div>")
 		if b.MayRun {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"actions\">")
 			if b.Budget.Href != "" {
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Raise budget", Look: components.LookPrimary, Href: b.Budget.Href}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Raise budget", Look: components.LookPrimary, Href: b.Budget.Href}))
 			}
 			templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(b.path("/resume")).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 344, 50); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, b.path("/resume"))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Try now"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Try now"}))
 			templ_7745c5c3_Buffer.WriteString("</form><form method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(b.path("/cancel")).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 347, 50); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, b.path("/cancel"))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Stop here"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Stop here"}))
 			templ_7745c5c3_Buffer.WriteString("</form></div>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
@@ -814,61 +489,34 @@ func batchCost(b BatchPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<section class=\"batch-cost\" aria-labelledby=\"cost\"><h2 id=\"cost\">")
-		if templ_7745c5c3_Err = render.Text(components.Money(b.Micros)).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 358, 44); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, components.Money(b.Micros))
 		templ_7745c5c3_Buffer.WriteString("<small>")
-		if templ_7745c5c3_Err = render.Text(b.soFar()).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 358, 64); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, b.soFar())
 		templ_7745c5c3_Buffer.WriteString("</small></h2>")
 		if spent, rest, budget := b.costBar(); b.Micros > 0 || b.MaxMicros > 0 {
 			templ_7745c5c3_Buffer.WriteString("<svg class=\"cost-bar\" viewBox=\"0 0 100 8\" preserveAspectRatio=\"none\" aria-hidden=\"true\">")
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<rect class=\"")
 				var templ_7745c5c3_Var84 = []any{"spent", templ.KV("used-up", b.Budget != nil)}
-				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var84...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var84).String()).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 1, 0); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+
+				render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var84).String())
 				templ_7745c5c3_Buffer.WriteString("\" x=\"0\" y=\"0\" width=\"")
-				if templ_7745c5c3_Err = render.Attribute(spent).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 361, 91); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, spent)
 				templ_7745c5c3_Buffer.WriteString("\" height=\"8\"")
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 			}
 			templ_7745c5c3_Buffer.WriteString("></rect> ")
 			if b.Live {
 				templ_7745c5c3_Buffer.WriteString("<rect class=\"rest\" x=\"")
-				if templ_7745c5c3_Err = render.Attribute(spent).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 363, 33); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, spent)
 				templ_7745c5c3_Buffer.WriteString("\" y=\"0\" width=\"")
-				if templ_7745c5c3_Err = render.Attribute(rest).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 363, 54); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, rest)
 				templ_7745c5c3_Buffer.WriteString("\" height=\"8\"></rect> ")
 			}
 			if budget != "" {
 				templ_7745c5c3_Buffer.WriteString("<rect class=\"limit\" x=\"")
-				if templ_7745c5c3_Err = render.Attribute(budget).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 366, 35); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, budget)
 				templ_7745c5c3_Buffer.WriteString("\" y=\"0\" width=\"0.6\" height=\"8\"></rect>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</svg>")
@@ -876,29 +524,21 @@ func batchCost(b BatchPage) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<dl class=\"cost-lines\">")
 		if b.Live && b.estimate() > 0 {
 			templ_7745c5c3_Buffer.WriteString("<div><dt>Estimate for all</dt><dd>")
-			if templ_7745c5c3_Err = render.Text(components.Money(b.estimate())).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 372, 70); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Money(b.estimate()))
 			templ_7745c5c3_Buffer.WriteString("</dd></div>")
 		}
 		if b.MaxMicros > 0 {
 			templ_7745c5c3_Buffer.WriteString("<div><dt>Batch limit</dt><dd>")
-			if templ_7745c5c3_Err = render.Text(components.Money(b.MaxMicros)).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 375, 64); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Money(b.MaxMicros))
 			templ_7745c5c3_Buffer.WriteString("</dd></div>")
 		}
 		if b.Budget != nil {
 			templ_7745c5c3_Buffer.WriteString("<div><dt>Today’s budget</dt><dd>")
-			if templ_7745c5c3_Err = render.Text(b.Budget.Amount).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 378, 55); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, b.Budget.Amount)
 			templ_7745c5c3_Buffer.WriteString("</dd></div>")
 		}
 		templ_7745c5c3_Buffer.WriteString("<div><dt>Average per row</dt><dd>")
-		if templ_7745c5c3_Err = render.Text(components.Money(b.Average)).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 380, 65); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, components.Money(b.Average))
 		templ_7745c5c3_Buffer.WriteString("</dd></div></dl></section>")
 		return nil
 	})
@@ -914,28 +554,17 @@ func batchEstimate(b BatchPage) templ.Component {
 		if b.Estimate.More {
 			templ_7745c5c3_Buffer.WriteString("More than ")
 		}
-		if templ_7745c5c3_Err = render.Text(components.Quantity(b.Estimate.Rows, "row")).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 394, 49); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, components.Quantity(b.Estimate.Rows, "row"))
 		templ_7745c5c3_Buffer.WriteString(": about <b>")
-		if templ_7745c5c3_Err = render.Text(components.Money(b.Estimate.Micros)).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 394, 99); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, components.Money(b.Estimate.Micros))
 		templ_7745c5c3_Buffer.WriteString("</b> and <b>")
-		if templ_7745c5c3_Err = render.Text(components.Duration(b.Estimate.Took)).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 394, 151); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, components.Duration(b.Estimate.Took))
 		templ_7745c5c3_Buffer.WriteString("</b>, if the others are like those of the sample.</p>")
 		if b.MayRun {
 			templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(b.path("/all")).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 397, 47); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, b.path("/all"))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Start all rows", Look: components.LookPrimary}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Start all rows", Look: components.LookPrimary}))
 			templ_7745c5c3_Buffer.WriteString("</form>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div></section>")
@@ -948,24 +577,15 @@ func batchResults(b BatchPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<section class=\"card\" aria-labelledby=\"rows\" id=\"batch-rows\"><div class=\"title\"><h2 id=\"rows\">Rows</h2><form class=\"search\" role=\"search\" action=\"")
-		if templ_7745c5c3_Err = render.URL(b.path("")).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 409, 57); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, b.path(""))
 		templ_7745c5c3_Buffer.WriteString("\" data-hx-morph-skip>")
-		templ_7745c5c3_Err = components.Icon("search").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("search"))
 		templ_7745c5c3_Buffer.WriteString("<label class=\"unseen\" for=\"row-search\">Filter rows by value, output or error</label> <input class=\"input\" id=\"row-search\" name=\"q\" type=\"search\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(b.Filter.Text).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 412, 85); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, b.Filter.Text)
 		templ_7745c5c3_Buffer.WriteString("\" placeholder=\"Filter by value, output or error\" maxlength=\"200\" autocomplete=\"off\"> ")
 		if b.Filter.State != "" {
 			templ_7745c5c3_Buffer.WriteString("<input type=\"hidden\" name=\"state\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(b.Filter.State).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 414, 61); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, b.Filter.State)
 			templ_7745c5c3_Buffer.WriteString("\">")
 		}
 		templ_7745c5c3_Buffer.WriteString("</form></div>")
@@ -973,132 +593,89 @@ func batchResults(b BatchPage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"body muted\">No row has started.</p>")
 		} else if len(b.Results) == 0 {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"body muted\">No rows match. <a class=\"link\" href=\"")
-			if templ_7745c5c3_Err = render.URL(b.path("")).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 421, 73); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, b.path(""))
 			templ_7745c5c3_Buffer.WriteString("\">Show all</a></p>")
 		} else {
 			templ_7745c5c3_Var104 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_Buffer.WriteString("<thead><tr><th scope=\"col\" class=\"num\">Row</th><th scope=\"col\">State</th>")
 				for _, c := range b.Columns {
 					templ_7745c5c3_Buffer.WriteString("<th scope=\"col\" class=\"mono\">")
-					if templ_7745c5c3_Err = render.Text(c).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 429, 39); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, c)
 					templ_7745c5c3_Buffer.WriteString("</th>")
 				}
 				for _, o := range b.Outputs {
 					templ_7745c5c3_Buffer.WriteString("<th scope=\"col\" class=\"mono\">")
-					if templ_7745c5c3_Err = render.Text(o).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 432, 39); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, o)
 					templ_7745c5c3_Buffer.WriteString("</th>")
 				}
 				templ_7745c5c3_Buffer.WriteString("<th scope=\"col\" class=\"num\">Tries</th><th scope=\"col\" class=\"num\">Took</th><th scope=\"col\" class=\"num\">Cost</th><th scope=\"col\">Run</th></tr></thead> <tbody>")
 				for _, r := range b.Results {
 					templ_7745c5c3_Buffer.WriteString("<tr><td class=\"num\">")
-					if templ_7745c5c3_Err = render.Text(components.Count(r.Number)).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 443, 51); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, components.Count(r.Number))
 					templ_7745c5c3_Buffer.WriteString("</td><td>")
-					templ_7745c5c3_Err = components.State(r.State).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.State(r.State))
 					if r.Code != "" {
 						templ_7745c5c3_Buffer.WriteString("<small><code>")
-						if templ_7745c5c3_Err = render.Text(r.Code).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 447, 30); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, r.Code)
 						templ_7745c5c3_Buffer.WriteString("</code></small>")
 					}
 					templ_7745c5c3_Buffer.WriteString("</td>")
 					for _, v := range r.Inputs {
 						templ_7745c5c3_Buffer.WriteString("<td><span class=\"cell\">")
-						if templ_7745c5c3_Err = render.Text(v).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 451, 34); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, v)
 						templ_7745c5c3_Buffer.WriteString("</span></td>")
 					}
 					for _, v := range r.Outputs {
 						templ_7745c5c3_Buffer.WriteString("<td")
 						if v.Full != "" {
 							templ_7745c5c3_Buffer.WriteString(" title=\"")
-							if templ_7745c5c3_Err = render.Attribute(v.Full).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 456, 24); templ_7745c5c3_Err != nil {
-								return templ_7745c5c3_Err
-							}
+							render.Attribute(templ_7745c5c3_Buffer, v.Full)
 							templ_7745c5c3_Buffer.WriteString("\"")
 						}
 						templ_7745c5c3_Buffer.WriteString("><span class=\"cell\">")
-						if templ_7745c5c3_Err = render.Text(v.Text).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 459, 36); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, v.Text)
 						templ_7745c5c3_Buffer.WriteString("</span></td>")
 					}
 					templ_7745c5c3_Buffer.WriteString("<td class=\"num\">")
 					if r.Tries > 0 {
-						if templ_7745c5c3_Err = render.Text(components.Count(r.Tries)).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 464, 36); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, components.Count(r.Tries))
 					}
 					templ_7745c5c3_Buffer.WriteString("</td><td class=\"num nowrap\">")
 					if r.Took > 0 {
-						if templ_7745c5c3_Err = render.Text(components.Duration(r.Took)).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 469, 38); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, components.Duration(r.Took))
 					}
 					templ_7745c5c3_Buffer.WriteString("</td><td class=\"num\">")
-					if templ_7745c5c3_Err = render.Text(components.Money(r.Micros)).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 472, 51); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, components.Money(r.Micros))
 					templ_7745c5c3_Buffer.WriteString("</td><td>")
 					if r.RunID != "" {
-						templ_7745c5c3_Err = runLink(r.RunID).Render(ctx, templ_7745c5c3_Buffer)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Component(ctx, templ_7745c5c3_Buffer, runLink(r.RunID))
 					}
 					templ_7745c5c3_Buffer.WriteString("</td></tr>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</tbody>")
 				return nil
 			})
-			templ_7745c5c3_Err = components.Table("Results").Render(templ.WithChildren(ctx, templ_7745c5c3_Var104), templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var104), templ_7745c5c3_Buffer, components.Table("Results"))
 			templ_7745c5c3_Buffer.WriteString("<p class=\"body muted batch-more\">")
 			if b.Filter.State == "" && b.Filter.Code == "" {
 				templ_7745c5c3_Buffer.WriteString("Failed and running first, ")
-				if templ_7745c5c3_Err = render.Text(components.Count(len(b.Results))).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 484, 65); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, components.Count(len(b.Results)))
 				templ_7745c5c3_Buffer.WriteString(" of ")
-				if templ_7745c5c3_Err = render.Text(components.Count(max(len(b.Results), b.Rows.Total))).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 484, 124); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, components.Count(max(len(b.Results), b.Rows.Total)))
 				templ_7745c5c3_Buffer.WriteString(" ")
 			} else {
-				if templ_7745c5c3_Err = render.Text(components.Quantity(len(b.Results), "row")).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 486, 49); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, components.Quantity(len(b.Results), "row"))
 				templ_7745c5c3_Buffer.WriteString(" ")
 			}
 			if len(b.Results) >= max(b.Filter.Show, RowsShown) && b.Filter.Show < MaxRowsShown {
 				templ_7745c5c3_Buffer.WriteString("<a class=\"link\" href=\"")
-				if templ_7745c5c3_Err = render.URL(b.with(BatchFilter{b.Filter.State, b.Filter.Code, b.Filter.Text, max(b.Filter.Show, RowsShown) + MoreRows})).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 489, 135); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, b.with(BatchFilter{b.Filter.State, b.Filter.Code, b.Filter.Text, max(b.Filter.Show, RowsShown) + MoreRows}))
 				templ_7745c5c3_Buffer.WriteString("\">Show ")
-				if templ_7745c5c3_Err = render.Text(components.Count(MoreRows)).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 489, 171); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, components.Count(MoreRows))
 				templ_7745c5c3_Buffer.WriteString(" more</a>")
 			} else if b.Filter.State != "" || b.Filter.Code != "" || b.Filter.Text != "" {
 				templ_7745c5c3_Buffer.WriteString("<a class=\"link\" href=\"")
-				if templ_7745c5c3_Err = render.URL(b.path("")).Write(templ_7745c5c3_Buffer, `automation/batches.templ`, 491, 38); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, b.path(""))
 				templ_7745c5c3_Buffer.WriteString("\">Show all</a>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</p>")

@@ -23,118 +23,64 @@ func Hook(p layout.Page, h HookPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var2 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: h.FlowID, Name: h.Flow, Live: h.LiveVersion, Here: "Triggers"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: h.FlowID, Name: h.Flow, Live: h.LiveVersion, Here: "Triggers"}))
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Icon: "arrow-left", Title: "All triggers", Look: components.LookQuiet, Href: TriggersPath(h.FlowID)}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Icon: "arrow-left", Title: "All triggers", Look: components.LookQuiet, Href: TriggersPath(h.FlowID)}))
 			templ_7745c5c3_Buffer.WriteString("<h1>")
-			if templ_7745c5c3_Err = render.Text(h.Title).Write(templ_7745c5c3_Buffer, `automation/hook.templ`, 15, 16); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, h.Title)
 			templ_7745c5c3_Buffer.WriteString("</h1><span class=\"muted\">Incoming webhook</span> ")
 			if h.ID != "" {
 				if h.On {
-					templ_7745c5c3_Err = components.Tag(components.ToneOK, "On").Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneOK, "On"))
 				} else {
-					templ_7745c5c3_Err = components.Tag(components.ToneNone, "Paused").Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneNone, "Paused"))
 				}
 			}
-			templ_7745c5c3_Err = components.DocsLink("triggers#incoming-webhooks").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.DocsLink("triggers#incoming-webhooks"))
 			if h.MayEdit && h.ID != "" {
 				templ_7745c5c3_Buffer.WriteString("<div class=\"actions\">")
 				if h.On {
 					templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-					if templ_7745c5c3_Err = render.URL(h.path("/pause")).Write(templ_7745c5c3_Buffer, `automation/hook.templ`, 28, 51); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.URL(templ_7745c5c3_Buffer, h.path("/pause"))
 					templ_7745c5c3_Buffer.WriteString("\">")
-					templ_7745c5c3_Err = components.Press(components.Button{Label: "Pause", Icon: "pause"}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Pause", Icon: "pause"}))
 					templ_7745c5c3_Buffer.WriteString("</form>")
 				} else {
 					templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-					if templ_7745c5c3_Err = render.URL(h.path("/resume")).Write(templ_7745c5c3_Buffer, `automation/hook.templ`, 32, 52); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.URL(templ_7745c5c3_Buffer, h.path("/resume"))
 					templ_7745c5c3_Buffer.WriteString("\">")
-					templ_7745c5c3_Err = components.Press(components.Button{Label: "Resume", Icon: "play"}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Resume", Icon: "play"}))
 					templ_7745c5c3_Buffer.WriteString("</form>")
 				}
 				if h.Test.Media != "" {
-					templ_7745c5c3_Err = components.Press(components.Button{Label: "Send a test", Icon: "send", Type: "button", Attrs: components.OpenDialog("send-test")}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Send a test", Icon: "send", Type: "button", Attrs: components.OpenDialog("send-test")}))
 				}
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Rotate URL", Icon: "refresh-cw", Type: "button", Attrs: components.OpenDialog("rotate")}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Rotate URL", Icon: "refresh-cw", Type: "button", Attrs: components.OpenDialog("rotate")}))
 				templ_7745c5c3_Buffer.WriteString("</div>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			if h.LiveVersion == 0 {
-				templ_7745c5c3_Err = components.Note(components.ToneWait, "The flow is not published.", "Until then the URL answers 404. Publish the flow to let requests start it.").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneWait, "The flow is not published.", "Until then the URL answers 404. Publish the flow to let requests start it."))
 			}
 			templ_7745c5c3_Buffer.WriteString(" <div class=\"hook-panes\"><div class=\"settings-stack\">")
 			if h.ID != "" {
-				templ_7745c5c3_Err = hookReceive(h).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, hookReceive(h))
 			}
-			templ_7745c5c3_Err = hookForm(h).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, hookForm(h))
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			if h.ID != "" {
-				templ_7745c5c3_Err = CaptureList(h.Capture).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, CaptureList(h.Capture))
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			if h.MayEdit && h.ID != "" {
-				templ_7745c5c3_Err = rotateHook(h).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, rotateHook(h))
 				if h.Test.Media != "" {
-					templ_7745c5c3_Err = testHook(h).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, testHook(h))
 				}
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p.WithSheet("automation.css")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, layout.Layout(p.WithSheet("automation.css")))
 		return nil
 	})
 }
@@ -147,53 +93,33 @@ func hookReceive(h HookPage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<section class=\"card\" aria-labelledby=\"receive\" id=\"url\"><h2 id=\"receive\">Receive</h2><div class=\"body settings-stack\">")
 		if h.URL != "" {
-			templ_7745c5c3_Err = components.Code("URL of the webhook", h.URL).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Code("URL of the webhook", h.URL))
 		} else if h.MayEdit {
 			templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(h.path("/reveal")).Write(templ_7745c5c3_Buffer, `automation/hook.templ`, 74, 50); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, h.path("/reveal"))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Show the URL", Icon: "eye"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Show the URL", Icon: "eye"}))
 			templ_7745c5c3_Buffer.WriteString("</form><p class=\"help\">The URL is a secret. The audit log records that it was shown.</p>")
 		}
 		if h.Secret != "" {
 			templ_7745c5c3_Buffer.WriteString("<p>Enter this secret at the service. It is shown only now, and stored as the credential <b>")
-			if templ_7745c5c3_Err = render.Text(h.Form.Secret).Write(templ_7745c5c3_Buffer, `automation/hook.templ`, 80, 110); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, h.Form.Secret)
 			templ_7745c5c3_Buffer.WriteString("</b>:</p>")
-			templ_7745c5c3_Err = components.Code("Secret of the webhook", h.Secret).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Code("Secret of the webhook", h.Secret))
 		}
 		if !h.OldUntil.IsZero() && h.OldUntil.After(h.Now) {
 			templ_7745c5c3_Buffer.WriteString("<p>The previous URL works until ")
-			if templ_7745c5c3_Err = render.Text(wording.Moment(h.OldUntil)).Write(templ_7745c5c3_Buffer, `automation/hook.templ`, 84, 64); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, wording.Moment(h.OldUntil))
 			templ_7745c5c3_Buffer.WriteString(".</p>")
 		}
 		if h.Form.Scheme == "none" {
-			templ_7745c5c3_Err = components.Note(components.ToneBad, "Nothing is verified.", "Anyone who knows the URL starts runs, at most 1,000 a day unless you set another limit.").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneBad, "Nothing is verified.", "Anyone who knows the URL starts runs, at most 1,000 a day unless you set another limit."))
 		}
 		if h.MayEdit && len(h.Form.Steps) > 0 {
 			templ_7745c5c3_Buffer.WriteString("<ol class=\"steps-to-do\">")
 			for _, s := range h.Form.Steps {
 				templ_7745c5c3_Buffer.WriteString("<li>")
-				if templ_7745c5c3_Err = render.Text(s).Write(templ_7745c5c3_Buffer, `automation/hook.templ`, 92, 13); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, s)
 				templ_7745c5c3_Buffer.WriteString("</li>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</ol>")
@@ -210,170 +136,74 @@ func hookForm(h HookPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<form class=\"settings-stack\" id=\"hook-form\" method=\"post\" action=\"")
-		if templ_7745c5c3_Err = render.URL(h.action()).Write(templ_7745c5c3_Buffer, `automation/hook.templ`, 102, 78); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, h.action())
 		templ_7745c5c3_Buffer.WriteString("\" novalidate>")
-		templ_7745c5c3_Err = components.FormError(h.Form.Errors).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.FormError(h.Form.Errors))
 		templ_7745c5c3_Buffer.WriteString("<section class=\"card\" aria-labelledby=\"who\"><h2 id=\"who\">Verify</h2><div class=\"body settings-stack\">")
 		if h.ID == "" {
-			templ_7745c5c3_Err = components.Input(components.Field{ID: "hook-name", Name: "name", Label: "Name", Value: h.Form.Name, Error: h.Form.Errors["name"], Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{ID: "hook-name", Name: "name", Label: "Name", Value: h.Form.Name, Error: h.Form.Errors["name"], Autocomplete: "off"}))
 		}
-		templ_7745c5c3_Err = components.Select(components.Field{Name: "scheme", Label: "Sent by", Value: h.Form.Scheme, Options: h.Form.Schemes, Error: h.Form.Errors["scheme"], Disabled: !h.MayEdit}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Select(components.Field{Name: "scheme", Label: "Sent by", Value: h.Form.Scheme, Options: h.Form.Schemes, Error: h.Form.Errors["scheme"], Disabled: !h.MayEdit}))
 		templ_7745c5c3_Buffer.WriteString("<div class=\"for-secret settings-stack\">")
-		templ_7745c5c3_Err = components.Select(components.Field{Name: "secret", Label: "Secret", Value: h.Form.Secret, Options: h.Form.secretOptions(), Error: h.Form.Errors["secrets"], Disabled: !h.MayEdit}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Select(components.Field{Name: "secret", Label: "Secret", Value: h.Form.Secret, Options: h.Form.secretOptions(), Error: h.Form.Errors["secrets"], Disabled: !h.MayEdit}))
 		templ_7745c5c3_Buffer.WriteString("<div class=\"for-typed\">")
-		templ_7745c5c3_Err = components.Input(components.Field{Name: "typed", Label: "Secret of the service", Type: "password", Autocomplete: "off", Optional: true, Error: h.Form.Errors["typed"], Help: "Stored as a credential.", Disabled: !h.MayEdit}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "typed", Label: "Secret of the service", Type: "password", Autocomplete: "off", Optional: true, Error: h.Form.Errors["typed"], Help: "Stored as a credential.", Disabled: !h.MayEdit}))
 		templ_7745c5c3_Buffer.WriteString("</div></div><details class=\"more-settings\"><summary>More</summary><div class=\"settings-stack\">")
-		templ_7745c5c3_Err = components.Select(components.Field{Name: "second", Label: "Second secret", Value: h.Form.Second, Options: h.Form.secondOptions(), Help: "Either may have signed, so that a secret can be replaced without a gap.", Disabled: !h.MayEdit}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = components.Select(components.Field{Name: "challenge", Label: "Verify token (Meta)", Value: h.Form.Challenge, Options: h.Form.secondOptions(), Error: h.Form.Errors["challenge"], Disabled: !h.MayEdit}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Select(components.Field{Name: "second", Label: "Second secret", Value: h.Form.Second, Options: h.Form.secondOptions(), Help: "Either may have signed, so that a secret can be replaced without a gap.", Disabled: !h.MayEdit}))
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Select(components.Field{Name: "challenge", Label: "Verify token (Meta)", Value: h.Form.Challenge, Options: h.Form.secondOptions(), Error: h.Form.Errors["challenge"], Disabled: !h.MayEdit}))
 		templ_7745c5c3_Buffer.WriteString("<fieldset class=\"fields for-hmac\"><legend>HMAC and tokens</legend>")
-		templ_7745c5c3_Err = hookText("Header", "header", h.Form.Header, "X-Signature", h).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = hookText("Prefix", "prefix", h.Form.Prefix, "sha256=", h).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = components.Select(components.Field{Name: "algorithm", Label: "Hash", Value: h.Form.Algorithm, Options: algorithms, Error: h.Form.Errors["algorithm"], Disabled: !h.MayEdit}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = components.Select(components.Field{Name: "encoding", Label: "Encoding", Value: h.Form.Encoding, Options: encodings, Error: h.Form.Errors["encoding"], Disabled: !h.MayEdit}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = hookText("Signed text", "signed", h.Form.Signed, "{timestamp}.{body}", h).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = hookText("Header with the time", "timestamp_header", h.Form.TimestampHeader, "X-Timestamp", h).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = hookText("Tolerance (seconds)", "tolerance_s", h.Form.Tolerance, "300", h).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, hookText("Header", "header", h.Form.Header, "X-Signature", h))
+		render.Component(ctx, templ_7745c5c3_Buffer, hookText("Prefix", "prefix", h.Form.Prefix, "sha256=", h))
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Select(components.Field{Name: "algorithm", Label: "Hash", Value: h.Form.Algorithm, Options: algorithms, Error: h.Form.Errors["algorithm"], Disabled: !h.MayEdit}))
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Select(components.Field{Name: "encoding", Label: "Encoding", Value: h.Form.Encoding, Options: encodings, Error: h.Form.Errors["encoding"], Disabled: !h.MayEdit}))
+		render.Component(ctx, templ_7745c5c3_Buffer, hookText("Signed text", "signed", h.Form.Signed, "{timestamp}.{body}", h))
+		render.Component(ctx, templ_7745c5c3_Buffer, hookText("Header with the time", "timestamp_header", h.Form.TimestampHeader, "X-Timestamp", h))
+		render.Component(ctx, templ_7745c5c3_Buffer, hookText("Tolerance (seconds)", "tolerance_s", h.Form.Tolerance, "300", h))
 		templ_7745c5c3_Buffer.WriteString("</fieldset></div></details></div></section><section class=\"card\" aria-labelledby=\"which\"><h2 id=\"which\">Start</h2><div class=\"body settings-stack\">")
-		templ_7745c5c3_Err = components.Input(components.Field{Name: "when", Label: "Only if", Value: h.Form.When, Placeholder: "body.action == \"opened\"", Optional: true, Mono: true, Error: h.Form.Errors["when"], Help: "An expression over body, headers, query and method. Other requests are ignored and cost nothing.", Attrs: templ.Attributes{"list": "when-examples", "spellcheck": "false", "autocomplete": "off"}, Disabled: !h.MayEdit}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "when", Label: "Only if", Value: h.Form.When, Placeholder: "body.action == \"opened\"", Optional: true, Mono: true, Error: h.Form.Errors["when"], Help: "An expression over body, headers, query and method. Other requests are ignored and cost nothing.", Attrs: templ.Attributes{"list": "when-examples", "spellcheck": "false", "autocomplete": "off"}, Disabled: !h.MayEdit}))
 		templ_7745c5c3_Buffer.WriteString("<datalist id=\"when-examples\">")
 		for _, e := range h.Form.WhenExample {
 			templ_7745c5c3_Buffer.WriteString("<option value=\"")
-			if templ_7745c5c3_Err = render.Attribute(e).Write(templ_7745c5c3_Buffer, `automation/hook.templ`, 142, 23); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, e)
 			templ_7745c5c3_Buffer.WriteString("\"></option>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</datalist>")
-		templ_7745c5c3_Err = components.Select(components.Field{Name: "once", Label: "Start once for", Value: h.Form.Once, Options: onceChoice(h.Form.Once), Error: h.Form.Errors["once"], Help: "For 7 days.", Disabled: !h.MayEdit}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Select(components.Field{Name: "once", Label: "Start once for", Value: h.Form.Once, Options: onceChoice(h.Form.Once), Error: h.Form.Errors["once"], Help: "For 7 days.", Disabled: !h.MayEdit}))
 		templ_7745c5c3_Buffer.WriteString("</div></section>")
 		if len(h.Form.Inputs) > 0 {
 			templ_7745c5c3_Buffer.WriteString("<section class=\"card\" aria-labelledby=\"hook-inputs\"><h2 id=\"hook-inputs\">Inputs</h2><div class=\"body settings-stack\">")
-			templ_7745c5c3_Err = inputFields(h.Form.Inputs).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, inputFields(h.Form.Inputs))
 			templ_7745c5c3_Buffer.WriteString("</div></section>")
 		}
 		templ_7745c5c3_Buffer.WriteString("<section class=\"card\" aria-labelledby=\"answer\"><h2 id=\"answer\">Reply</h2><div class=\"body settings-stack\">")
-		templ_7745c5c3_Err = scheduleChoices("Reply", "reply", h.Form.Reply, replyOptions).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, scheduleChoices("Reply", "reply", h.Form.Reply, replyOptions))
 		templ_7745c5c3_Buffer.WriteString("<div class=\"for-outputs settings-stack\">")
-		templ_7745c5c3_Err = components.Select(components.Field{Name: "body", Label: "Body", Value: h.Form.Body, Options: h.Form.Outputs, Error: h.Form.Errors["response"], Disabled: !h.MayEdit}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = hookText("Media type", "type", h.Form.Type, "application/json", h).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = components.Select(components.Field{Name: "status", Label: "Status", Value: h.Form.Status, Options: h.Form.Outputs, Help: "An output with a number; 200 without one.", Disabled: !h.MayEdit}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = hookText("Wait (seconds)", "wait_s", h.Form.Wait, "10", h).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = components.Select(components.Field{Name: "on_late", Label: "If they are late", Value: h.Form.OnLate, Options: lateOptions, Disabled: !h.MayEdit}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Select(components.Field{Name: "body", Label: "Body", Value: h.Form.Body, Options: h.Form.Outputs, Error: h.Form.Errors["response"], Disabled: !h.MayEdit}))
+		render.Component(ctx, templ_7745c5c3_Buffer, hookText("Media type", "type", h.Form.Type, "application/json", h))
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Select(components.Field{Name: "status", Label: "Status", Value: h.Form.Status, Options: h.Form.Outputs, Help: "An output with a number; 200 without one.", Disabled: !h.MayEdit}))
+		render.Component(ctx, templ_7745c5c3_Buffer, hookText("Wait (seconds)", "wait_s", h.Form.Wait, "10", h))
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Select(components.Field{Name: "on_late", Label: "If they are late", Value: h.Form.OnLate, Options: lateOptions, Disabled: !h.MayEdit}))
 		templ_7745c5c3_Buffer.WriteString("</div><details class=\"more-settings\"><summary>Limits</summary><div class=\"settings-stack\">")
-		templ_7745c5c3_Err = hookText("Body (bytes)", "max_body", h.Form.MaxBody, "1048576", h).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = hookText("Requests a minute", "per_minute", h.Form.PerMinute, "600", h).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = hookText("Runs a day", "per_day", h.Form.PerDay, "0 for unlimited", h).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, hookText("Body (bytes)", "max_body", h.Form.MaxBody, "1048576", h))
+		render.Component(ctx, templ_7745c5c3_Buffer, hookText("Requests a minute", "per_minute", h.Form.PerMinute, "600", h))
+		render.Component(ctx, templ_7745c5c3_Buffer, hookText("Runs a day", "per_day", h.Form.PerDay, "0 for unlimited", h))
 		templ_7745c5c3_Buffer.WriteString("</div></details></div></section>")
 		if h.MayEdit {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"bar\">")
 			if h.ID == "" {
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Create webhook", Look: components.LookPrimary}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Cancel", Href: TriggersPath(h.FlowID)}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Create webhook", Look: components.LookPrimary}))
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Cancel", Href: TriggersPath(h.FlowID)}))
 			} else {
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Save", Look: components.LookPrimary}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Save", Look: components.LookPrimary}))
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</form>")
 		if h.MayEdit && h.ID != "" {
 			templ_7745c5c3_Buffer.WriteString("<details class=\"more-settings\"><summary>Delete webhook</summary><form class=\"bar\" method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(h.path("/delete")).Write(templ_7745c5c3_Buffer, `automation/hook.templ`, 191, 61); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, h.path("/delete"))
 			templ_7745c5c3_Buffer.WriteString("\"><span class=\"muted\">Its URL stops working. Runs stay.</span>")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Delete", Look: components.LookDanger}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Delete", Look: components.LookDanger}))
 			templ_7745c5c3_Buffer.WriteString("</form></details>")
 		}
 		return nil
@@ -384,10 +214,7 @@ func hookForm(h HookPage) templ.Component {
 func hookText(label, name, value, placeholder string, h HookPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = components.Input(components.Field{Name: name, Label: label, Value: value, Placeholder: placeholder, Optional: true, Error: h.Form.Errors[name], Disabled: !h.MayEdit, Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: name, Label: label, Value: value, Placeholder: placeholder, Optional: true, Error: h.Form.Errors[name], Disabled: !h.MayEdit, Autocomplete: "off"}))
 		return nil
 	})
 }
@@ -400,39 +227,20 @@ func rotateHook(h HookPage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var17 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<form class=\"form\" method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(h.path("/rotate")).Write(templ_7745c5c3_Buffer, `automation/hook.templ`, 206, 61); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, h.path("/rotate"))
 			templ_7745c5c3_Buffer.WriteString("\"><p>The webhook gets another URL. Enter it at the service before the old one stops working.</p>")
-			templ_7745c5c3_Err = components.Select(components.Field{ID: "hook-overlap", Name: "overlap", Label: "Keep old URL working", Value: "24h", Options: hookOverlaps}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Select(components.Field{ID: "hook-overlap", Name: "overlap", Label: "Keep old URL working", Value: "24h", Options: hookOverlaps}))
 			templ_7745c5c3_Buffer.WriteString("<footer>")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Cancel", Type: "button", Attrs: templ.Attributes{"commandfor": "rotate", "command": "close"}}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Rotate", Look: components.LookDanger}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Cancel", Type: "button", Attrs: templ.Attributes{"commandfor": "rotate", "command": "close"}}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Rotate", Look: components.LookDanger}))
 			templ_7745c5c3_Buffer.WriteString("</footer></form>")
 			return nil
 		})
-		templ_7745c5c3_Err = components.Dialog("rotate", "Rotate URL").Render(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer, components.Dialog("rotate", "Rotate URL"))
 		templ_7745c5c3_Buffer.WriteString("<noscript><form class=\"bar\" method=\"post\" action=\"")
-		if templ_7745c5c3_Err = render.URL(h.path("/rotate")).Write(templ_7745c5c3_Buffer, `automation/hook.templ`, 216, 60); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, h.path("/rotate"))
 		templ_7745c5c3_Buffer.WriteString("\"><input type=\"hidden\" name=\"overlap\" value=\"24h\">")
-		templ_7745c5c3_Err = components.Press(components.Button{Label: "Rotate URL, keep old one for a day"}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Rotate URL, keep old one for a day"}))
 		templ_7745c5c3_Buffer.WriteString("</form></noscript>")
 		return nil
 	})
@@ -446,61 +254,31 @@ func testHook(h HookPage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var21 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<form class=\"form\" method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(h.path("/test")).Write(templ_7745c5c3_Buffer, `automation/hook.templ`, 226, 59); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, h.path("/test"))
 			templ_7745c5c3_Buffer.WriteString("\"><p>The request is signed with the secret of the webhook and starts a run of the live version.</p>")
 			if h.Test.Event != "" {
-				templ_7745c5c3_Err = components.Input(components.Field{ID: "test-event", Name: "event", Label: "Event", Value: h.Test.Event, Autocomplete: "off", Mono: true}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{ID: "test-event", Name: "event", Label: "Event", Value: h.Test.Event, Autocomplete: "off", Mono: true}))
 			}
-			templ_7745c5c3_Err = components.TextArea(components.Field{ID: "test-content", Name: "content", Label: "Body", Value: h.Test.Body, Mono: true, Attrs: templ.Attributes{"rows": "10", "spellcheck": "false"}}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.TextArea(components.Field{ID: "test-content", Name: "content", Label: "Body", Value: h.Test.Body, Mono: true, Attrs: templ.Attributes{"rows": "10", "spellcheck": "false"}}))
 			templ_7745c5c3_Buffer.WriteString("<input type=\"hidden\" name=\"media\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(h.Test.Media).Write(templ_7745c5c3_Buffer, `automation/hook.templ`, 232, 57); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, h.Test.Media)
 			templ_7745c5c3_Buffer.WriteString("\"><footer>")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Cancel", Type: "button", Attrs: templ.Attributes{"commandfor": "send-test", "command": "close"}}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Send", Icon: "send", Look: components.LookPrimary}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Cancel", Type: "button", Attrs: templ.Attributes{"commandfor": "send-test", "command": "close"}}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Send", Icon: "send", Look: components.LookPrimary}))
 			templ_7745c5c3_Buffer.WriteString("</footer></form>")
 			return nil
 		})
-		templ_7745c5c3_Err = components.Dialog("send-test", "Send a test").Render(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer, components.Dialog("send-test", "Send a test"))
 		templ_7745c5c3_Buffer.WriteString("<noscript><form class=\"bar\" method=\"post\" action=\"")
-		if templ_7745c5c3_Err = render.URL(h.path("/test")).Write(templ_7745c5c3_Buffer, `automation/hook.templ`, 240, 58); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, h.path("/test"))
 		templ_7745c5c3_Buffer.WriteString("\"><input type=\"hidden\" name=\"event\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(h.Test.Event).Write(templ_7745c5c3_Buffer, `automation/hook.templ`, 241, 57); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, h.Test.Event)
 		templ_7745c5c3_Buffer.WriteString("\"> <input type=\"hidden\" name=\"media\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(h.Test.Media).Write(templ_7745c5c3_Buffer, `automation/hook.templ`, 242, 57); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, h.Test.Media)
 		templ_7745c5c3_Buffer.WriteString("\"> <input type=\"hidden\" name=\"content\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(h.Test.Body).Write(templ_7745c5c3_Buffer, `automation/hook.templ`, 243, 58); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, h.Test.Body)
 		templ_7745c5c3_Buffer.WriteString("\">")
-		templ_7745c5c3_Err = components.Press(components.Button{Label: "Send a test"}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Send a test"}))
 		templ_7745c5c3_Buffer.WriteString("</form></noscript>")
 		return nil
 	})
@@ -518,34 +296,22 @@ func CaptureList(c Capture) templ.Component {
 		}
 		if c.MayEdit {
 			templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(c.path("/capture"))).Write(templ_7745c5c3_Buffer, `automation/hook.templ`, 258, 66); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL(c.path("/capture")))
 			templ_7745c5c3_Buffer.WriteString("\">")
 			if c.Until.IsZero() {
 				templ_7745c5c3_Buffer.WriteString("<input type=\"hidden\" name=\"on\" value=\"on\">")
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Listen for an hour", Icon: "radio", Size: "small"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Listen for an hour", Icon: "radio", Size: "small"}))
 			} else {
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Stop listening", Size: "small"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Stop listening", Size: "small"}))
 			}
 			templ_7745c5c3_Buffer.WriteString("</form>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		if !c.Until.IsZero() {
 			templ_7745c5c3_Buffer.WriteString("<div id=\"")
-			if templ_7745c5c3_Err = render.Attribute(c.pollID()).Write(templ_7745c5c3_Buffer, `automation/hook.templ`, 269, 23); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, c.pollID())
 			templ_7745c5c3_Buffer.WriteString("\" hidden data-hx-get=\"")
-			if templ_7745c5c3_Err = render.Attribute(c.path("/requests")).Write(templ_7745c5c3_Buffer, `automation/hook.templ`, 269, 66); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, c.path("/requests"))
 			templ_7745c5c3_Buffer.WriteString("\" data-hx-trigger=\"load delay:1500ms, visibilitychange from:document\" data-hx-sync=\"this:drop\" data-hx-target=\"#capture\" data-hx-swap=\"outerMorph\"></div>")
 		}
 		if len(c.Requests) == 0 {
@@ -554,14 +320,9 @@ func CaptureList(c Capture) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<ul class=\"requests\">")
 		for _, r := range c.Requests {
 			templ_7745c5c3_Buffer.WriteString("<li id=\"")
-			if templ_7745c5c3_Err = render.Attribute("request-"+r.Key).Write(templ_7745c5c3_Buffer, `automation/hook.templ`, 276, 31); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "request-"+r.Key)
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = requestRow(c, r).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, requestRow(c, r))
 			templ_7745c5c3_Buffer.WriteString("</li>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</ul></section>")
@@ -575,22 +336,14 @@ func requestRow(c Capture, r RequestRow) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if r.Kept || r.Detail != "" {
 			templ_7745c5c3_Buffer.WriteString("<details><summary>")
-			templ_7745c5c3_Err = requestHead(c, r).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, requestHead(c, r))
 			templ_7745c5c3_Buffer.WriteString("</summary><div class=\"request\">")
 			if r.Detail != "" {
 				if r.State == "rejected" {
-					templ_7745c5c3_Err = components.Note(components.ToneBad, r.Detail, "").Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneBad, r.Detail, ""))
 				} else {
 					templ_7745c5c3_Buffer.WriteString("<p>")
-					if templ_7745c5c3_Err = render.Text(r.Detail).Write(templ_7745c5c3_Buffer, `automation/hook.templ`, 295, 19); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, r.Detail)
 					templ_7745c5c3_Buffer.WriteString("</p>")
 				}
 			}
@@ -598,53 +351,32 @@ func requestRow(c Capture, r RequestRow) templ.Component {
 				templ_7745c5c3_Buffer.WriteString("<div class=\"request-content\"><div><h3>Headers</h3><dl class=\"headers\">")
 				for _, h := range r.Headers {
 					templ_7745c5c3_Buffer.WriteString("<div><dt>")
-					if templ_7745c5c3_Err = render.Text(h.Name).Write(templ_7745c5c3_Buffer, `automation/hook.templ`, 304, 26); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, h.Name)
 					templ_7745c5c3_Buffer.WriteString("</dt><dd>")
-					if templ_7745c5c3_Err = render.Text(h.Value).Write(templ_7745c5c3_Buffer, `automation/hook.templ`, 304, 46); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, h.Value)
 					templ_7745c5c3_Buffer.WriteString("</dd></div>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</dl></div><div><h3>Body <span class=\"muted\">")
-				if templ_7745c5c3_Err = render.Text(components.Size(r.Size)).Write(templ_7745c5c3_Buffer, `automation/hook.templ`, 309, 61); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, components.Size(r.Size))
 				templ_7745c5c3_Buffer.WriteString("</span></h3>")
 				if r.Left {
 					templ_7745c5c3_Buffer.WriteString("<p class=\"muted\">Not kept: it was too large.</p>")
 				} else {
-					templ_7745c5c3_Err = components.Code("body", r.Body).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Code("body", r.Body))
 				}
 				templ_7745c5c3_Buffer.WriteString("</div></div>")
 				if c.MayEdit && !r.Left {
 					templ_7745c5c3_Buffer.WriteString("<div class=\"bar\">")
-					templ_7745c5c3_Err = components.Press(components.Button{Label: "Use in draft", Icon: "play", Href: c.draft(r)}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ_7745c5c3_Err = requestAct(c, r, "/example", "Use as example", "wand-sparkles").Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ_7745c5c3_Err = requestAct(c, r, "/case", "Save as test", "rows-3").Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Use in draft", Icon: "play", Href: c.draft(r)}))
+					render.Component(ctx, templ_7745c5c3_Buffer, requestAct(c, r, "/example", "Use as example", "wand-sparkles"))
+					render.Component(ctx, templ_7745c5c3_Buffer, requestAct(c, r, "/case", "Save as test", "rows-3"))
 					templ_7745c5c3_Buffer.WriteString("</div>")
 				}
 			}
 			templ_7745c5c3_Buffer.WriteString("</div></details>")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"request-line\">")
-			templ_7745c5c3_Err = requestHead(c, r).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, requestHead(c, r))
 			templ_7745c5c3_Buffer.WriteString("</div>")
 		}
 		return nil
@@ -656,18 +388,11 @@ func requestAct(c Capture, r RequestRow, act, label, icon string) templ.Componen
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-		if templ_7745c5c3_Err = render.URL(templ.SafeURL(c.path(act))).Write(templ_7745c5c3_Buffer, `automation/hook.templ`, 335, 56); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, templ.SafeURL(c.path(act)))
 		templ_7745c5c3_Buffer.WriteString("\"><input type=\"hidden\" name=\"key\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(r.Key).Write(templ_7745c5c3_Buffer, `automation/hook.templ`, 336, 47); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, r.Key)
 		templ_7745c5c3_Buffer.WriteString("\">")
-		templ_7745c5c3_Err = components.Press(components.Button{Label: label, Icon: icon}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: label, Icon: icon}))
 		templ_7745c5c3_Buffer.WriteString("</form>")
 		return nil
 	})
@@ -677,40 +402,25 @@ func requestAct(c Capture, r RequestRow, act, label, icon string) templ.Componen
 func requestHead(c Capture, r RequestRow) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = eventState(r.State).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, eventState(r.State))
 		templ_7745c5c3_Buffer.WriteString("<span class=\"request-key\">")
 		if r.Title != "" {
 			templ_7745c5c3_Buffer.WriteString("<b>")
-			if templ_7745c5c3_Err = render.Text(r.Title).Write(templ_7745c5c3_Buffer, `automation/hook.templ`, 345, 15); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, r.Title)
 			templ_7745c5c3_Buffer.WriteString("</b> ")
 		}
-		if templ_7745c5c3_Err = render.Text(wording.Fit(r.Key, 40)).Write(templ_7745c5c3_Buffer, `automation/hook.templ`, 347, 26); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, wording.Fit(r.Key, 40))
 		templ_7745c5c3_Buffer.WriteString(" ")
 		if r.Repeats > 0 {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"muted\">, sent ")
-			if templ_7745c5c3_Err = render.Text(components.Quantity(r.Repeats, "more time")).Write(templ_7745c5c3_Buffer, `automation/hook.templ`, 349, 75); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Quantity(r.Repeats, "more time"))
 			templ_7745c5c3_Buffer.WriteString("</span>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</span> ")
 		if r.RunID != "" {
-			templ_7745c5c3_Err = runLink(r.RunID).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, runLink(r.RunID))
 		}
-		templ_7745c5c3_Err = components.Time(r.At, c.Now).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Time(r.At, c.Now))
 		return nil
 	})
 }

@@ -24,107 +24,49 @@ func Schedule(f ScheduleForm) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<dialog class=\"dialog schedule\" id=\"schedule\" open aria-labelledby=\"schedule-title\" data-back=\"")
-		if templ_7745c5c3_Err = render.Attribute(TriggersPath(f.FlowID)).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 12, 119); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, TriggersPath(f.FlowID))
 		templ_7745c5c3_Buffer.WriteString("\"><form class=\"schedule-form\" id=\"schedule-form\" method=\"post\" action=\"")
-		if templ_7745c5c3_Err = render.URL(templ.SafeURL(f.action())).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 13, 97); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, templ.SafeURL(f.action()))
 		templ_7745c5c3_Buffer.WriteString("\" data-preview=\"")
-		if templ_7745c5c3_Err = render.Attribute(TriggersPath(f.FlowID)+"/preview").Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 13, 150); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, TriggersPath(f.FlowID)+"/preview")
 		templ_7745c5c3_Buffer.WriteString("\" novalidate><header><h2 id=\"schedule-title\">")
-		if templ_7745c5c3_Err = render.Text(f.Title).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 15, 37); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, f.Title)
 		templ_7745c5c3_Buffer.WriteString("</h2>")
-		templ_7745c5c3_Err = components.Press(components.Button{Icon: "x", Title: "Close", Look: components.LookQuiet, Size: "small", Href: TriggersPath(f.FlowID)}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Icon: "x", Title: "Close", Look: components.LookQuiet, Size: "small", Href: TriggersPath(f.FlowID)}))
 		templ_7745c5c3_Buffer.WriteString("</header><div class=\"phrase\">")
 		if f.ID == "" {
-			templ_7745c5c3_Err = components.Input(components.Field{ID: "schedule-name", Name: "name", Label: "Name", Value: f.Name, Error: f.Errors["name"], Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{ID: "schedule-name", Name: "name", Label: "Name", Value: f.Name, Error: f.Errors["name"], Autocomplete: "off"}))
 		}
-		templ_7745c5c3_Err = SchedulePhrase(f).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = components.FormError(f.Errors).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, SchedulePhrase(f))
+		render.Component(ctx, templ_7745c5c3_Buffer, components.FormError(f.Errors))
 		templ_7745c5c3_Buffer.WriteString("</div><div class=\"split\"><div class=\"settings-stack\">")
-		templ_7745c5c3_Err = ScheduleFields(f).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = scheduleStarts(f).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = scheduleChoices("If still running", "overlap", f.Overlap, overlaps).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = scheduleChoices("After downtime", "catch_up", f.CatchUp, catchUps).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = scheduleMore(f).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, ScheduleFields(f))
+		render.Component(ctx, templ_7745c5c3_Buffer, scheduleStarts(f))
+		render.Component(ctx, templ_7745c5c3_Buffer, scheduleChoices("If still running", "overlap", f.Overlap, overlaps))
+		render.Component(ctx, templ_7745c5c3_Buffer, scheduleChoices("After downtime", "catch_up", f.CatchUp, catchUps))
+		render.Component(ctx, templ_7745c5c3_Buffer, scheduleMore(f))
 		templ_7745c5c3_Buffer.WriteString("</div><div class=\"next\">")
-		templ_7745c5c3_Err = ScheduleNext(f).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, ScheduleNext(f))
 		templ_7745c5c3_Buffer.WriteString("</div></div><footer>")
 		if f.MayEdit && f.ID != "" {
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Run now", Icon: "play", Look: components.LookQuiet, Attrs: templ.Attributes{"formaction": TriggerPath(f.FlowID, f.ID) + "/now"}, Disabled: !f.On}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Run now", Icon: "play", Look: components.LookQuiet, Attrs: templ.Attributes{"formaction": TriggerPath(f.FlowID, f.ID) + "/now"}, Disabled: !f.On}))
 			if f.Starts != StartsTest {
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Backfill", Icon: "history", Look: components.LookQuiet, Href: TriggerPath(f.FlowID, f.ID) + "/backfill"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Backfill", Icon: "history", Look: components.LookQuiet, Href: TriggerPath(f.FlowID, f.ID) + "/backfill"}))
 			}
 		}
 		templ_7745c5c3_Buffer.WriteString("<noscript>")
-		templ_7745c5c3_Err = components.Press(components.Button{Label: "Preview", Name: "act", Value: "preview"}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Preview", Name: "act", Value: "preview"}))
 		templ_7745c5c3_Buffer.WriteString("</noscript><span class=\"muted\">Changing a schedule starts nothing.</span>")
-		templ_7745c5c3_Err = components.Press(components.Button{Label: "Cancel", Href: TriggersPath(f.FlowID)}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Cancel", Href: TriggersPath(f.FlowID)}))
 		if f.MayEdit {
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Save", Look: components.LookPrimary}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Save", Look: components.LookPrimary}))
 		}
 		templ_7745c5c3_Buffer.WriteString("</footer></form>")
 		if f.MayEdit && f.ID != "" {
 			templ_7745c5c3_Buffer.WriteString("<details class=\"schedule-delete\"><summary>Delete schedule</summary><form class=\"bar\" method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(TriggerPath(f.FlowID, f.ID)+"/delete")).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 57, 99); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL(TriggerPath(f.FlowID, f.ID)+"/delete"))
 			templ_7745c5c3_Buffer.WriteString("\"><span class=\"muted\">Its events are deleted too. Runs stay.</span>")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Delete", Look: components.LookDanger}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Delete", Look: components.LookDanger}))
 			templ_7745c5c3_Buffer.WriteString("</form></details>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</dialog>")
@@ -139,10 +81,7 @@ func SchedulePhrase(f ScheduleForm) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div id=\"schedule-phrase\" data-part>")
-		templ_7745c5c3_Err = components.Input(components.Field{ID: "schedule-words", Name: "phrase", Label: "When", Value: f.Phrase, Size: "large", Placeholder: "Weekdays at 9:00 AM, Berlin", Error: f.Errors["phrase"], Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{ID: "schedule-words", Name: "phrase", Label: "When", Value: f.Phrase, Size: "large", Placeholder: "Weekdays at 9:00 AM, Berlin", Error: f.Errors["phrase"], Autocomplete: "off"}))
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		return nil
 	})
@@ -157,135 +96,85 @@ func ScheduleFields(f ScheduleForm) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<div id=\"schedule-fields\" class=\"settings-stack\" data-part><div class=\"setting-pair\"><span class=\"label\" id=\"repeat-label\">Repeat</span><div class=\"segments\" role=\"radiogroup\" aria-labelledby=\"repeat-label\">")
 		for _, o := range repeats {
 			templ_7745c5c3_Buffer.WriteString("<label><input type=\"radio\" name=\"repeat\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(o.Value).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 80, 61); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, o.Value)
 			templ_7745c5c3_Buffer.WriteString("\"")
 			if o.Value == string(f.Repeat) {
 				templ_7745c5c3_Buffer.WriteString(" checked")
 			}
 			templ_7745c5c3_Buffer.WriteString(" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute(o.Label).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 80, 125); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, o.Label)
 			templ_7745c5c3_Buffer.WriteString("\"><span>")
-			if templ_7745c5c3_Err = render.Text(o.Label).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 80, 144); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, o.Label)
 			templ_7745c5c3_Buffer.WriteString("</span></label>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div></div><div class=\"setting-pair for-days\"><span class=\"label\" id=\"days-label\">Days</span><div><div class=\"days\" role=\"group\" aria-labelledby=\"days-label\">")
 		for _, d := range weekdays {
 			templ_7745c5c3_Buffer.WriteString("<label><input type=\"checkbox\" name=\"day_of_week\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(strconv.Itoa(d.number)).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 89, 85); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, strconv.Itoa(d.number))
 			templ_7745c5c3_Buffer.WriteString("\"")
 			if f.Days[d.number] {
 				templ_7745c5c3_Buffer.WriteString(" checked")
 			}
 			templ_7745c5c3_Buffer.WriteString(" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute(d.long).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 89, 137); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, d.long)
 			templ_7745c5c3_Buffer.WriteString("\"><span aria-hidden=\"true\">")
-			if templ_7745c5c3_Err = render.Text(d.short).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 89, 175); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, d.short)
 			templ_7745c5c3_Buffer.WriteString("</span></label>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
-		templ_7745c5c3_Err = fieldError(f.Errors["days"]).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, fieldError(f.Errors["days"]))
 		templ_7745c5c3_Buffer.WriteString("</div></div><div class=\"setting-pair for-interval\"><label class=\"label\" for=\"count\">Every</label><div><div class=\"bar\"><input class=\"input\" id=\"count\" name=\"count\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(f.Count).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 99, 65); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, f.Count)
 		templ_7745c5c3_Buffer.WriteString("\" inputmode=\"numeric\" autocomplete=\"off\"> <select class=\"select\" name=\"unit\" aria-label=\"Unit\">")
 		for _, o := range units {
 			templ_7745c5c3_Buffer.WriteString("<option value=\"")
-			if templ_7745c5c3_Err = render.Attribute(o.Value).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 102, 30); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, o.Value)
 			templ_7745c5c3_Buffer.WriteString("\"")
 			if o.Value == f.Unit {
 				templ_7745c5c3_Buffer.WriteString(" selected")
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			if templ_7745c5c3_Err = render.Text(o.Label).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 102, 74); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, o.Label)
 			templ_7745c5c3_Buffer.WriteString("</option>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</select></div>")
-		templ_7745c5c3_Err = fieldError(f.Errors["count"]).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, fieldError(f.Errors["count"]))
 		templ_7745c5c3_Buffer.WriteString("</div></div><div class=\"setting-pair for-monthly\"><label class=\"label\" for=\"day\">Day</label><div><select class=\"select\" id=\"day\" name=\"day\">")
 		for _, o := range monthDays() {
 			templ_7745c5c3_Buffer.WriteString("<option value=\"")
-			if templ_7745c5c3_Err = render.Attribute(o.Value).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 114, 29); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, o.Value)
 			templ_7745c5c3_Buffer.WriteString("\"")
 			if o.Value == f.Day {
 				templ_7745c5c3_Buffer.WriteString(" selected")
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			if templ_7745c5c3_Err = render.Text(o.Label).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 114, 72); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, o.Label)
 			templ_7745c5c3_Buffer.WriteString("</option>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</select>")
-		templ_7745c5c3_Err = fieldError(f.Errors["day"]).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, fieldError(f.Errors["day"]))
 		templ_7745c5c3_Buffer.WriteString("</div></div><div class=\"setting-pair for-once\"><label class=\"label\" for=\"date\">Date</label><div><input class=\"input\" id=\"date\" name=\"date\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(f.Date).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 123, 61); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, f.Date)
 		templ_7745c5c3_Buffer.WriteString("\" placeholder=\"2026-12-24\" autocomplete=\"off\">")
-		templ_7745c5c3_Err = fieldError(f.Errors["date"]).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, fieldError(f.Errors["date"]))
 		templ_7745c5c3_Buffer.WriteString("</div></div><div class=\"setting-pair for-cron\"><label class=\"label\" for=\"cron\">Expression</label><div><input class=\"input mono\" id=\"cron\" name=\"cron\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(f.Cron).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 130, 66); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, f.Cron)
 		templ_7745c5c3_Buffer.WriteString("\" placeholder=\"0 9 * * 1-5\" autocomplete=\"off\" spellcheck=\"false\">")
-		templ_7745c5c3_Err = fieldError(f.Errors["cron"]).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, fieldError(f.Errors["cron"]))
 		templ_7745c5c3_Buffer.WriteString("</div></div><div class=\"setting-pair for-time\"><label class=\"label\" for=\"time\">Time</label><div><input class=\"input\" id=\"time\" name=\"time\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(f.Time).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 137, 61); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, f.Time)
 		templ_7745c5c3_Buffer.WriteString("\" placeholder=\"9:00 AM\" autocomplete=\"off\">")
-		templ_7745c5c3_Err = fieldError(f.Errors["time"]).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, fieldError(f.Errors["time"]))
 		templ_7745c5c3_Buffer.WriteString("</div></div><div class=\"setting-pair\"><label class=\"label\" for=\"timezone\">Time zone</label> <select class=\"select\" id=\"timezone\" name=\"timezone\">")
 		for _, o := range f.Zones {
 			templ_7745c5c3_Buffer.WriteString("<option value=\"")
-			if templ_7745c5c3_Err = render.Attribute(o.Value).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 145, 28); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, o.Value)
 			templ_7745c5c3_Buffer.WriteString("\"")
 			if o.Value == f.Timezone {
 				templ_7745c5c3_Buffer.WriteString(" selected")
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			if templ_7745c5c3_Err = render.Text(o.Label).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 145, 76); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, o.Label)
 			templ_7745c5c3_Buffer.WriteString("</option>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</select></div></div>")
@@ -299,14 +188,9 @@ func fieldError(text string) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if text != "" {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"error\">")
-			templ_7745c5c3_Err = components.Icon("circle-alert").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("circle-alert"))
 			templ_7745c5c3_Buffer.WriteString(" ")
-			if templ_7745c5c3_Err = render.Text(text).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 156, 9); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, text)
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		}
 		return nil
@@ -318,43 +202,27 @@ func scheduleChoices(label, name, value string, list []choice) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"setting-pair high\"><span class=\"label\" id=\"")
-		if templ_7745c5c3_Err = render.Attribute(name+"-label").Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 163, 42); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, name+"-label")
 		templ_7745c5c3_Buffer.WriteString("\">")
-		if templ_7745c5c3_Err = render.Text(label).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 163, 52); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, label)
 		templ_7745c5c3_Buffer.WriteString("</span><div class=\"radio-list\" role=\"radiogroup\" aria-labelledby=\"")
-		if templ_7745c5c3_Err = render.Attribute(name+"-label").Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 164, 77); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, name+"-label")
 		templ_7745c5c3_Buffer.WriteString("\">")
 		for _, c := range list {
 			templ_7745c5c3_Buffer.WriteString("<label><input type=\"radio\" name=\"")
-			if templ_7745c5c3_Err = render.Attribute(name).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 167, 36); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, name)
 			templ_7745c5c3_Buffer.WriteString("\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(c.value).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 167, 54); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, c.value)
 			templ_7745c5c3_Buffer.WriteString("\"")
 			if c.value == value {
 				templ_7745c5c3_Buffer.WriteString(" checked")
 			}
 			templ_7745c5c3_Buffer.WriteString(" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute(strings.TrimSuffix(c.label+", "+c.about, ", ")).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 167, 146); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, strings.TrimSuffix(c.label+", "+c.about, ", "))
 			templ_7745c5c3_Buffer.WriteString("\"> ")
-			if templ_7745c5c3_Err = render.Text(c.label).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 168, 14); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, c.label)
 			templ_7745c5c3_Buffer.WriteString(" <small>")
-			if templ_7745c5c3_Err = render.Text(c.about).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 169, 21); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, c.about)
 			templ_7745c5c3_Buffer.WriteString("</small></label>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div></div>")
@@ -371,92 +239,58 @@ func scheduleStarts(f ScheduleForm) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<div class=\"setting-pair\"><span class=\"label\" id=\"starts-label\">Starts</span><div class=\"segments\" role=\"radiogroup\" aria-labelledby=\"starts-label\">")
 		for _, o := range starts {
 			templ_7745c5c3_Buffer.WriteString("<label><input type=\"radio\" name=\"starts\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(o.Value).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 182, 60); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, o.Value)
 			templ_7745c5c3_Buffer.WriteString("\"")
 			if o.Value == f.Starts {
 				templ_7745c5c3_Buffer.WriteString(" checked")
 			}
 			templ_7745c5c3_Buffer.WriteString(" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute(o.Label).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 182, 116); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, o.Label)
 			templ_7745c5c3_Buffer.WriteString("\"><span>")
-			if templ_7745c5c3_Err = render.Text(o.Label).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 182, 135); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, o.Label)
 			templ_7745c5c3_Buffer.WriteString("</span></label>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div></div><div class=\"settings-stack for-test\">")
 		if f.Test.Kept != "" {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"setting-pair\"><span class=\"label\">Tests</span> <span class=\"muted\">")
-			if templ_7745c5c3_Err = render.Text(f.Test.Kept).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 190, 37); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.Test.Kept)
 			templ_7745c5c3_Buffer.WriteString("</span></div>")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"setting-pair\"><label class=\"label\" for=\"test_version\">Tests</label> <select class=\"select\" id=\"test_version\" name=\"test_version\">")
 			for _, o := range testVersions {
 				templ_7745c5c3_Buffer.WriteString("<option value=\"")
-				if templ_7745c5c3_Err = render.Attribute(o.Value).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 197, 29); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, o.Value)
 				templ_7745c5c3_Buffer.WriteString("\"")
 				if o.Value == f.Test.Version {
 					templ_7745c5c3_Buffer.WriteString(" selected")
 				}
 				templ_7745c5c3_Buffer.WriteString(">")
-				if templ_7745c5c3_Err = render.Text(o.Label).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 197, 81); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, o.Label)
 				templ_7745c5c3_Buffer.WriteString("</option>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</select></div>")
 		}
-		templ_7745c5c3_Err = scheduleChoices("Calls", "test_mode", f.Test.Mode, testModes).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, scheduleChoices("Calls", "test_mode", f.Test.Mode, testModes))
 		templ_7745c5c3_Buffer.WriteString("<div class=\"setting-pair\"><label class=\"label\" for=\"test_cases\">On</label><div><select class=\"select\" id=\"test_cases\" name=\"test_cases\">")
 		for _, o := range testCases {
 			templ_7745c5c3_Buffer.WriteString("<option value=\"")
-			if templ_7745c5c3_Err = render.Attribute(o.Value).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 208, 29); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, o.Value)
 			templ_7745c5c3_Buffer.WriteString("\"")
 			if o.Value == f.Test.Cases {
 				templ_7745c5c3_Buffer.WriteString(" selected")
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			if templ_7745c5c3_Err = render.Text(o.Label).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 208, 79); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, o.Label)
 			templ_7745c5c3_Buffer.WriteString("</option>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</select></div></div><div class=\"settings-stack for-tags\">")
-		templ_7745c5c3_Err = scheduleText("Tags", "test_tags", f.Test.Tags, "must, slow", "Separated by commas", f.Errors).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, scheduleText("Tags", "test_tags", f.Test.Tags, "must, slow", "Separated by commas", f.Errors))
 		templ_7745c5c3_Buffer.WriteString("</div><div class=\"settings-stack for-latest\">")
-		templ_7745c5c3_Err = scheduleText("Runs", "test_limit", f.Test.Limit, "50", "The latest that succeeded", f.Errors).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = scheduleText("Newer than", "test_newer", f.Test.Newer, "24h", "Empty: of any age", f.Errors).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, scheduleText("Runs", "test_limit", f.Test.Limit, "50", "The latest that succeeded", f.Errors))
+		render.Component(ctx, templ_7745c5c3_Buffer, scheduleText("Newer than", "test_newer", f.Test.Newer, "24h", "Empty: of any age", f.Errors))
 		templ_7745c5c3_Buffer.WriteString("</div>")
-		templ_7745c5c3_Err = scheduleText("Most cost ($)", "test_max_usd", f.Test.MaxUSD, "1", "Of each test; empty for any", f.Errors).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = fieldError(f.Errors["test"]).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, scheduleText("Most cost ($)", "test_max_usd", f.Test.MaxUSD, "1", "Of each test; empty for any", f.Errors))
+		render.Component(ctx, templ_7745c5c3_Buffer, fieldError(f.Errors["test"]))
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		return nil
 	})
@@ -475,42 +309,19 @@ func scheduleMore(f ScheduleForm) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("><summary>More</summary><div class=\"settings-stack\">")
 		if len(f.Inputs) > 0 {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"settings-stack for-run\">")
-			templ_7745c5c3_Err = inputFields(f.Inputs).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, inputFields(f.Inputs))
 			templ_7745c5c3_Buffer.WriteString("</div>")
 		}
 		templ_7745c5c3_Buffer.WriteString("<div class=\"setting-pair\"><label class=\"label\" for=\"max_late\">Latest start</label><div><input class=\"input\" id=\"max_late\" name=\"max_late\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(f.MaxLate).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 238, 73); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, f.MaxLate)
 		templ_7745c5c3_Buffer.WriteString("\" placeholder=\"6h\" autocomplete=\"off\" aria-describedby=\"max_late-help\"><p class=\"help\" id=\"max_late-help\">After the planned time</p>")
-		templ_7745c5c3_Err = fieldError(f.Errors["max_late"]).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, fieldError(f.Errors["max_late"]))
 		templ_7745c5c3_Buffer.WriteString("</div></div>")
-		templ_7745c5c3_Err = scheduleText("From", "from", f.From, "2026-12-01", "First day", f.Errors).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = scheduleText("Until", "until", f.Until, "2026-12-31", "Last day", f.Errors).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = scheduleText("Except", "except", f.Except, "2026-12-24/2027-01-01", "Days or ranges, separated by commas", f.Errors).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = scheduleText("Spread", "jitter_s", f.Jitter, "0", "Seconds by which it starts later, so that not all schedules start at once", f.Errors).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = scheduleText("Pause after", "pause_after", f.PauseAfter, "0", "Failed runs or tests in a row; 0 for never", f.Errors).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, scheduleText("From", "from", f.From, "2026-12-01", "First day", f.Errors))
+		render.Component(ctx, templ_7745c5c3_Buffer, scheduleText("Until", "until", f.Until, "2026-12-31", "Last day", f.Errors))
+		render.Component(ctx, templ_7745c5c3_Buffer, scheduleText("Except", "except", f.Except, "2026-12-24/2027-01-01", "Days or ranges, separated by commas", f.Errors))
+		render.Component(ctx, templ_7745c5c3_Buffer, scheduleText("Spread", "jitter_s", f.Jitter, "0", "Seconds by which it starts later, so that not all schedules start at once", f.Errors))
+		render.Component(ctx, templ_7745c5c3_Buffer, scheduleText("Pause after", "pause_after", f.PauseAfter, "0", "Failed runs or tests in a row; 0 for never", f.Errors))
 		templ_7745c5c3_Buffer.WriteString("</div></details>")
 		return nil
 	})
@@ -521,46 +332,25 @@ func scheduleText(label, name, value, placeholder, help string, errors component
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"setting-pair\"><label class=\"label\" for=\"")
-		if templ_7745c5c3_Err = render.Attribute(name).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 254, 33); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, name)
 		templ_7745c5c3_Buffer.WriteString("\">")
-		if templ_7745c5c3_Err = render.Text(label).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 254, 43); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, label)
 		templ_7745c5c3_Buffer.WriteString("</label><div><input class=\"input\" id=\"")
-		if templ_7745c5c3_Err = render.Attribute(name).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 256, 33); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, name)
 		templ_7745c5c3_Buffer.WriteString("\" name=\"")
-		if templ_7745c5c3_Err = render.Attribute(name).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 256, 47); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, name)
 		templ_7745c5c3_Buffer.WriteString("\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(value).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 256, 63); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, value)
 		templ_7745c5c3_Buffer.WriteString("\" placeholder=\"")
-		if templ_7745c5c3_Err = render.Attribute(placeholder).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 256, 91); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, placeholder)
 		templ_7745c5c3_Buffer.WriteString("\" autocomplete=\"off\" aria-describedby=\"")
-		if templ_7745c5c3_Err = render.Attribute(name+"-help").Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 256, 146); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, name+"-help")
 		templ_7745c5c3_Buffer.WriteString("\"><p class=\"help\" id=\"")
-		if templ_7745c5c3_Err = render.Attribute(name+"-help").Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 257, 38); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, name+"-help")
 		templ_7745c5c3_Buffer.WriteString("\">")
-		if templ_7745c5c3_Err = render.Text(help).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 257, 47); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, help)
 		templ_7745c5c3_Buffer.WriteString("</p>")
-		templ_7745c5c3_Err = fieldError(errors[name]).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, fieldError(errors[name]))
 		templ_7745c5c3_Buffer.WriteString("</div></div>")
 		return nil
 	})
@@ -574,58 +364,37 @@ func inputFields(list []InputField) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		for _, in := range list {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"setting-pair input-source\"><label class=\"label\" for=\"")
-			if templ_7745c5c3_Err = render.Attribute("source."+in.Name).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 267, 49); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "source."+in.Name)
 			templ_7745c5c3_Buffer.WriteString("\"><code>")
-			if templ_7745c5c3_Err = render.Text(in.Name).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 268, 19); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, in.Name)
 			templ_7745c5c3_Buffer.WriteString("</code> ")
 			if in.Required {
 				templ_7745c5c3_Buffer.WriteString("<span class=\"unseen\">required</span>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</label><div><div class=\"bar\"><select class=\"select\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute("source."+in.Name).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 275, 52); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "source."+in.Name)
 			templ_7745c5c3_Buffer.WriteString("\" name=\"")
-			if templ_7745c5c3_Err = render.Attribute("source."+in.Name).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 275, 81); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "source."+in.Name)
 			templ_7745c5c3_Buffer.WriteString("\">")
 			for _, o := range in.Sources {
 				templ_7745c5c3_Buffer.WriteString("<option value=\"")
-				if templ_7745c5c3_Err = render.Attribute(o.Value).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 277, 30); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, o.Value)
 				templ_7745c5c3_Buffer.WriteString("\"")
 				if o.Value == in.Source {
 					templ_7745c5c3_Buffer.WriteString(" selected")
 				}
 				templ_7745c5c3_Buffer.WriteString(">")
-				if templ_7745c5c3_Err = render.Text(o.Label).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 277, 77); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, o.Label)
 				templ_7745c5c3_Buffer.WriteString("</option>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</select> <input class=\"input mono\" name=\"")
-			if templ_7745c5c3_Err = render.Attribute("text."+in.Name).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 280, 55); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "text."+in.Name)
 			templ_7745c5c3_Buffer.WriteString("\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(in.Text).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 280, 73); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, in.Text)
 			templ_7745c5c3_Buffer.WriteString("\" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute("Value or expression of "+in.Name).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 280, 124); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "Value or expression of "+in.Name)
 			templ_7745c5c3_Buffer.WriteString("\" autocomplete=\"off\" spellcheck=\"false\"></div>")
-			templ_7745c5c3_Err = fieldError(in.Error).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, fieldError(in.Error))
 			templ_7745c5c3_Buffer.WriteString("</div></div>")
 		}
 		return nil
@@ -639,69 +408,42 @@ func ScheduleNext(f ScheduleForm) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div id=\"schedule-next\" data-part aria-live=\"polite\"><input type=\"hidden\" name=\"was\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(f.Was).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 291, 47); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, f.Was)
 		templ_7745c5c3_Buffer.WriteString("\"> ")
 		if f.Preview.Problem != "" {
-			templ_7745c5c3_Err = components.Note(components.ToneWait, f.Preview.Problem, "").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneWait, f.Preview.Problem, ""))
 		} else if f.Preview.Over {
-			templ_7745c5c3_Err = components.Note(components.ToneWait, "There are no more times.", "Choose a later date.").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneWait, "There are no more times.", "Choose a later date."))
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<table class=\"times\"><caption class=\"unseen\">Next times</caption> <thead><tr><th scope=\"col\">Next ")
-			if templ_7745c5c3_Err = render.Text(components.Count(len(plannedTimes(f.Preview.Times)))).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 301, 81); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Count(len(plannedTimes(f.Preview.Times))))
 			templ_7745c5c3_Buffer.WriteString(" times</th><th scope=\"col\">")
-			if templ_7745c5c3_Err = render.Text(f.Preview.Zone).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 302, 38); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.Preview.Zone)
 			templ_7745c5c3_Buffer.WriteString("</th>")
 			if f.Preview.Yours != "" {
 				templ_7745c5c3_Buffer.WriteString("<th scope=\"col\">")
-				if templ_7745c5c3_Err = render.Text(f.Preview.Yours).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 304, 40); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, f.Preview.Yours)
 				templ_7745c5c3_Buffer.WriteString(" (you)</th>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</tr></thead> <tbody>")
 			for _, t := range f.Preview.Times {
 				if t.Note != "" {
 					templ_7745c5c3_Buffer.WriteString("<tr class=\"clock-change\"><td colspan=\"")
-					if templ_7745c5c3_Err = render.Attribute(columnCount(f.Preview)).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 312, 44); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, columnCount(f.Preview))
 					templ_7745c5c3_Buffer.WriteString("\"><span>")
-					templ_7745c5c3_Err = components.Icon("clock").Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("clock"))
 					templ_7745c5c3_Buffer.WriteString(" ")
-					if templ_7745c5c3_Err = render.Text(t.Note).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 315, 18); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, t.Note)
 					templ_7745c5c3_Buffer.WriteString("</span></td></tr>")
 				} else {
 					templ_7745c5c3_Buffer.WriteString("<tr><th scope=\"row\">")
-					if templ_7745c5c3_Err = render.Text(t.Day).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 321, 31); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, t.Day)
 					templ_7745c5c3_Buffer.WriteString("</th><td>")
-					if templ_7745c5c3_Err = render.Text(t.Time).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 322, 20); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, t.Time)
 					templ_7745c5c3_Buffer.WriteString("</td>")
 					if f.Preview.Yours != "" {
 						templ_7745c5c3_Buffer.WriteString("<td>")
-						if templ_7745c5c3_Err = render.Text(t.Yours).Write(templ_7745c5c3_Buffer, `automation/schedule.templ`, 324, 22); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, t.Yours)
 						templ_7745c5c3_Buffer.WriteString("</td>")
 					}
 					templ_7745c5c3_Buffer.WriteString("</tr>")
@@ -738,10 +480,7 @@ func ScheduleParts(parts ...templ.Component) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		for _, p := range parts {
-			templ_7745c5c3_Err = p.Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, p)
 		}
 		return nil
 	})

@@ -24,85 +24,47 @@ func Triggers(p layout.Page, t TriggersPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var2 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: t.FlowID, Name: t.Flow, Live: t.LiveVersion, Here: "Triggers"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: t.FlowID, Name: t.Flow, Live: t.LiveVersion, Here: "Triggers"}))
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\"><h1>Triggers</h1>")
 			if t.LiveVersion > 0 {
 				templ_7745c5c3_Buffer.WriteString("<span class=\"muted\">They start v")
-				if templ_7745c5c3_Err = render.Text(components.Count(int(t.LiveVersion))).Write(templ_7745c5c3_Buffer, `automation/triggers.templ`, 17, 74); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, components.Count(int(t.LiveVersion)))
 				templ_7745c5c3_Buffer.WriteString(", the live version</span>")
 			}
-			templ_7745c5c3_Err = components.DocsLink("triggers").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.DocsLink("triggers"))
 			if t.MayEdit {
 				templ_7745c5c3_Buffer.WriteString("<div class=\"actions\">")
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "New webhook", Icon: "webhook", Href: t.path("/webhook")}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "New schedule", Icon: "plus", Look: components.LookPrimary, Href: t.path("/schedule")}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "New webhook", Icon: "webhook", Href: t.path("/webhook")}))
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "New schedule", Icon: "plus", Look: components.LookPrimary, Href: t.path("/schedule")}))
 				templ_7745c5c3_Buffer.WriteString("</div>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			if t.Dialog != nil {
-				templ_7745c5c3_Err = Schedule(*t.Dialog).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, Schedule(*t.Dialog))
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if t.LiveVersion == 0 {
-				templ_7745c5c3_Err = components.Note(components.ToneWait, "The flow is not published.", "Triggers start its live version. Publish it to let them start.").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneWait, "The flow is not published.", "Triggers start its live version. Publish it to let them start."))
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if len(t.Triggers) == 0 {
 				templ_7745c5c3_Var4 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 					if t.MayEdit {
-						templ_7745c5c3_Err = components.Press(components.Button{Label: "Add schedule", Icon: "timer", Href: t.path("/schedule")}).Render(ctx, templ_7745c5c3_Buffer)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
-						templ_7745c5c3_Err = components.Press(components.Button{Label: "Add webhook", Icon: "webhook", Href: t.path("/webhook")}).Render(ctx, templ_7745c5c3_Buffer)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Add schedule", Icon: "timer", Href: t.path("/schedule")}))
+						render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Add webhook", Icon: "webhook", Href: t.path("/webhook")}))
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "timer", Title: "Nothing starts this flow yet", Text: "A schedule starts it at planned times, such as weekdays at 9:00 AM. A webhook starts it when another service sends a request."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer, components.EmptyState(components.Empty{Icon: "timer", Title: "Nothing starts this flow yet", Text: "A schedule starts it at planned times, such as weekdays at 9:00 AM. A webhook starts it when another service sends a request."}))
 			} else {
 				templ_7745c5c3_Buffer.WriteString("<div class=\"stacks\">")
-				templ_7745c5c3_Err = triggerTable("Triggers", t.Triggers, t.MayEdit, false).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, triggerTable("Triggers", t.Triggers, t.MayEdit, false))
 				templ_7745c5c3_Buffer.WriteString("</div>")
-				templ_7745c5c3_Err = eventCard(t).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, eventCard(t))
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p.WithSheet("automation.css")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, layout.Layout(p.WithSheet("automation.css")))
 		return nil
 	})
 }
@@ -122,148 +84,76 @@ func triggerTable(label string, rows []TriggerRow, mayEdit, flows bool) templ.Co
 			for _, r := range rows {
 				templ_7745c5c3_Buffer.WriteString("<tr><td class=\"main\"><div class=\"trigger-name\">")
 				{
-					templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-					templ_7745c5c3_Buffer := templ.GetBuffer()
-					var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 					templ_7745c5c3_Buffer.WriteString("<span class=\"")
 					var templ_7745c5c3_Var7 = []any{"trigger-icon", r.hue()}
-					templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var7...)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var7).String()).Write(templ_7745c5c3_Buffer, `automation/triggers.templ`, 1, 0); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+
+					render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var7).String())
 					templ_7745c5c3_Buffer.WriteString("\" aria-hidden=\"true\"")
-					templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 				}
 				templ_7745c5c3_Buffer.WriteString(">")
-				templ_7745c5c3_Err = components.Icon(r.Icon).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Icon(r.Icon))
 				templ_7745c5c3_Buffer.WriteString("</span> <span><a class=\"row\" href=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(r.path(""))).Write(templ_7745c5c3_Buffer, `automation/triggers.templ`, 72, 55); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(r.path("")))
 				templ_7745c5c3_Buffer.WriteString("\">")
-				if templ_7745c5c3_Err = render.Text(r.Name).Write(templ_7745c5c3_Buffer, `automation/triggers.templ`, 72, 66); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, r.Name)
 				templ_7745c5c3_Buffer.WriteString("</a> <small>")
-				if templ_7745c5c3_Err = render.Text(r.Sentence).Write(templ_7745c5c3_Buffer, `automation/triggers.templ`, 73, 27); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, r.Sentence)
 				templ_7745c5c3_Buffer.WriteString("</small></span></div></td>")
 				if flows {
 					templ_7745c5c3_Buffer.WriteString("<td data-is=\"Flow\"><a class=\"link\" href=\"")
-					if templ_7745c5c3_Err = render.URL(templ.SafeURL(TriggersPath(r.FlowID))).Write(templ_7745c5c3_Buffer, `automation/triggers.templ`, 78, 85); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.URL(templ_7745c5c3_Buffer, templ.SafeURL(TriggersPath(r.FlowID)))
 					templ_7745c5c3_Buffer.WriteString("\">")
-					if templ_7745c5c3_Err = render.Text(r.Flow).Write(templ_7745c5c3_Buffer, `automation/triggers.templ`, 78, 96); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, r.Flow)
 					templ_7745c5c3_Buffer.WriteString("</a></td>")
 				}
 				templ_7745c5c3_Buffer.WriteString("<td class=\"nowrap\" data-is=\"Next\">")
-				if templ_7745c5c3_Err = render.Text(r.Next).Write(templ_7745c5c3_Buffer, `automation/triggers.templ`, 81, 14); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, r.Next)
 				templ_7745c5c3_Buffer.WriteString(" ")
 				if r.NextBelow != "" {
 					templ_7745c5c3_Buffer.WriteString("<small>")
-					if templ_7745c5c3_Err = render.Text(r.NextBelow).Write(templ_7745c5c3_Buffer, `automation/triggers.templ`, 83, 27); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, r.NextBelow)
 					templ_7745c5c3_Buffer.WriteString("</small>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</td><td data-is=\"Last 20\"><span class=\"event-ticks\" role=\"img\" aria-label=\"")
-				if templ_7745c5c3_Err = render.Attribute(r.marksText()).Write(templ_7745c5c3_Buffer, `automation/triggers.templ`, 87, 69); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, r.marksText())
 				templ_7745c5c3_Buffer.WriteString("\">")
 				for _, m := range r.Marks {
 					{
-						templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-						templ_7745c5c3_Buffer := templ.GetBuffer()
-						var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 						templ_7745c5c3_Buffer.WriteString("<i class=\"")
 						var templ_7745c5c3_Var17 = []any{m}
-						templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var17...)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
-						if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var17).String()).Write(templ_7745c5c3_Buffer, `automation/triggers.templ`, 1, 0); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+
+						render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var17).String())
 						templ_7745c5c3_Buffer.WriteString("\"")
-						templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
-						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
-						templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 					}
 					templ_7745c5c3_Buffer.WriteString("></i>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</span> ")
 				if r.Note != "" {
 					{
-						templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-						templ_7745c5c3_Buffer := templ.GetBuffer()
-						var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 						templ_7745c5c3_Buffer.WriteString("<small class=\"")
 						var templ_7745c5c3_Var19 = []any{"tick-note", string(r.NoteTone)}
-						templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var19...)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
-						if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var19).String()).Write(templ_7745c5c3_Buffer, `automation/triggers.templ`, 1, 0); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+
+						render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var19).String())
 						templ_7745c5c3_Buffer.WriteString("\"")
-						templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
-						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
-						templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 					}
 					templ_7745c5c3_Buffer.WriteString(">")
-					if templ_7745c5c3_Err = render.Text(r.Note).Write(templ_7745c5c3_Buffer, `automation/triggers.templ`, 93, 64); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, r.Note)
 					templ_7745c5c3_Buffer.WriteString("</small>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</td><td class=\"num\">")
-				templ_7745c5c3_Err = triggerSwitch(r, mayEdit).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, triggerSwitch(r, mayEdit))
 				templ_7745c5c3_Buffer.WriteString("</td></tr>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</tbody>")
 			return nil
 		})
-		templ_7745c5c3_Err = components.Table(label).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer, components.Table(label))
 		return nil
 	})
 }
@@ -276,21 +166,13 @@ func triggerSwitch(r TriggerRow, mayEdit bool) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if mayEdit {
 			templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(r.switchAct())).Write(templ_7745c5c3_Buffer, `automation/triggers.templ`, 108, 59); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL(r.switchAct()))
 			templ_7745c5c3_Buffer.WriteString("\"><button type=\"submit\" class=\"switchbox\" aria-pressed=\"")
-			if templ_7745c5c3_Err = render.Attribute(strconv.FormatBool(r.On)).Write(templ_7745c5c3_Buffer, `automation/triggers.templ`, 109, 82); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, strconv.FormatBool(r.On))
 			templ_7745c5c3_Buffer.WriteString("\" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute(r.Name).Write(templ_7745c5c3_Buffer, `automation/triggers.templ`, 109, 104); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, r.Name)
 			templ_7745c5c3_Buffer.WriteString("\" title=\"")
-			if templ_7745c5c3_Err = render.Attribute(switchTitle(r.On)).Write(templ_7745c5c3_Buffer, `automation/triggers.templ`, 109, 132); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, switchTitle(r.On))
 			templ_7745c5c3_Buffer.WriteString("\"></button></form>")
 		} else if r.On {
 			templ_7745c5c3_Buffer.WriteString("On")
@@ -315,28 +197,17 @@ func eventCard(t TriggersPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<section class=\"card\" aria-labelledby=\"events\" id=\"event-log\"><div class=\"title\"><h2 id=\"events\">Events</h2><span class=\"muted\">Kept for 30 days</span></div>")
-		templ_7745c5c3_Err = components.Tabs("Events by state", t.States).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Tabs("Events by state", t.States))
 		if len(t.Events) == 0 {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"body muted\">")
-			if templ_7745c5c3_Err = render.Text(t.noEvents()).Write(templ_7745c5c3_Buffer, `automation/triggers.templ`, 134, 39); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, t.noEvents())
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"stacks\">")
-			templ_7745c5c3_Err = eventTable(t).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, eventTable(t))
 			templ_7745c5c3_Buffer.WriteString("</div>")
 		}
-		templ_7745c5c3_Err = components.Pagination(t.Pages).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Pagination(t.Pages))
 		templ_7745c5c3_Buffer.WriteString("</section>")
 		return nil
 	})
@@ -350,39 +221,22 @@ func eventTable(t TriggersPage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<thead><tr><th scope=\"col\">State</th><th scope=\"col\">Trigger</th><th scope=\"col\">Reason</th><th scope=\"col\">When</th><th scope=\"col\" class=\"num\">Run</th></tr></thead> <tbody>")
 			for _, e := range t.Events {
 				templ_7745c5c3_Buffer.WriteString("<tr><td class=\"main nowrap\">")
-				templ_7745c5c3_Err = eventState(e.State).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, eventState(e.State))
 				templ_7745c5c3_Buffer.WriteString("</td><td class=\"nowrap\" data-is=\"Trigger\"><a class=\"link\" href=\"")
-				if templ_7745c5c3_Err = render.URL(e.Path).Write(templ_7745c5c3_Buffer, `automation/triggers.templ`, 161, 71); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, e.Path)
 				templ_7745c5c3_Buffer.WriteString("\">")
-				if templ_7745c5c3_Err = render.Text(e.Trigger).Write(templ_7745c5c3_Buffer, `automation/triggers.templ`, 161, 85); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, e.Trigger)
 				templ_7745c5c3_Buffer.WriteString("</a></td><td data-is=\"Reason\">")
-				if templ_7745c5c3_Err = render.Text(e.Reason).Write(templ_7745c5c3_Buffer, `automation/triggers.templ`, 162, 36); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, e.Reason)
 				templ_7745c5c3_Buffer.WriteString("</td><td class=\"nowrap\" data-is=\"When\">")
-				templ_7745c5c3_Err = components.Time(e.At, t.Now).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Time(e.At, t.Now))
 				templ_7745c5c3_Buffer.WriteString("</td><td class=\"num\" data-is=\"Run\">")
 				if e.Report != "" {
 					templ_7745c5c3_Buffer.WriteString("<a class=\"link\" href=\"")
-					if templ_7745c5c3_Err = render.URL(e.Report).Write(templ_7745c5c3_Buffer, `automation/triggers.templ`, 168, 38); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.URL(templ_7745c5c3_Buffer, e.Report)
 					templ_7745c5c3_Buffer.WriteString("\">Report</a>")
 				} else if e.RunID != "" {
-					templ_7745c5c3_Err = runLink(e.RunID).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, runLink(e.RunID))
 				} else {
 					templ_7745c5c3_Buffer.WriteString("–")
 				}
@@ -391,10 +245,7 @@ func eventTable(t TriggersPage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("</tbody>")
 			return nil
 		})
-		templ_7745c5c3_Err = components.Table("Newest events").Render(templ.WithChildren(ctx, templ_7745c5c3_Var30), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var30), templ_7745c5c3_Buffer, components.Table("Newest events"))
 		return nil
 	})
 }
@@ -404,42 +255,20 @@ func eventState(state string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<span class=\"")
 			var templ_7745c5c3_Var36 = []any{"tag", string(eventSigns[state].Tone)}
-			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var36...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var36).String()).Write(templ_7745c5c3_Buffer, `automation/triggers.templ`, 1, 0); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+
+			render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var36).String())
 			templ_7745c5c3_Buffer.WriteString("\" data-state=\"")
-			if templ_7745c5c3_Err = render.Attribute(state).Write(templ_7745c5c3_Buffer, `automation/triggers.templ`, 182, 73); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, state)
 			templ_7745c5c3_Buffer.WriteString("\"")
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 		}
 		templ_7745c5c3_Buffer.WriteString(">")
-		templ_7745c5c3_Err = components.Icon(eventSigns[state].Icon).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon(eventSigns[state].Icon))
 		templ_7745c5c3_Buffer.WriteString(" ")
-		if templ_7745c5c3_Err = render.Text(state).Write(templ_7745c5c3_Buffer, `automation/triggers.templ`, 184, 9); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, state)
 		templ_7745c5c3_Buffer.WriteString("</span>")
 		return nil
 	})
@@ -453,36 +282,22 @@ func Workspace(p layout.Page, w WorkspacePage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var41 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\"><h1>Triggers</h1>")
-			templ_7745c5c3_Err = components.DocsLink("triggers").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.DocsLink("triggers"))
 			templ_7745c5c3_Buffer.WriteString("<div class=\"actions\"><span class=\"muted\">Times in ")
-			if templ_7745c5c3_Err = render.Text(w.Zone).Write(templ_7745c5c3_Buffer, `automation/triggers.templ`, 196, 22); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, w.Zone)
 			templ_7745c5c3_Buffer.WriteString(". ")
 			if w.Settings {
 				templ_7745c5c3_Buffer.WriteString("<a class=\"link\" href=\"/settings/workspace\">Change</a>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</span>")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Alarms", Icon: "bell", Href: "/alarms"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Alarms", Icon: "bell", Href: "/alarms"}))
 			templ_7745c5c3_Buffer.WriteString("</div></div>")
 			if len(w.Triggers) == 0 {
 				templ_7745c5c3_Var43 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-					templ_7745c5c3_Err = components.Press(components.Button{Label: "Open flows", Icon: "workflow", Look: components.LookPrimary, Href: "/flows"}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Open flows", Icon: "workflow", Look: components.LookPrimary, Href: "/flows"}))
 					return nil
 				})
-				templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "timer", Title: "No triggers yet", Text: "Open a flow and its tab Triggers to start it at planned times or when another service sends a request."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var43), templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var43), templ_7745c5c3_Buffer, components.EmptyState(components.Empty{Icon: "timer", Title: "No triggers yet", Text: "Open a flow and its tab Triggers to start it at planned times or when another service sends a request."}))
 			} else {
 				templ_7745c5c3_Buffer.WriteString("<section class=\"card\" aria-labelledby=\"upcoming\"><h2 id=\"upcoming\">Next 24 hours</h2>")
 				if len(w.Upcoming) == 0 {
@@ -491,53 +306,33 @@ func Workspace(p layout.Page, w WorkspacePage) templ.Component {
 					templ_7745c5c3_Buffer.WriteString("<ol class=\"upcoming\">")
 					for _, u := range w.Upcoming {
 						templ_7745c5c3_Buffer.WriteString("<li><time datetime=\"")
-						if templ_7745c5c3_Err = render.Attribute(components.MachineTime(u.At)).Write(templ_7745c5c3_Buffer, `automation/triggers.templ`, 217, 53); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Attribute(templ_7745c5c3_Buffer, components.MachineTime(u.At))
 						templ_7745c5c3_Buffer.WriteString("\">")
-						if templ_7745c5c3_Err = render.Text(u.Text).Write(templ_7745c5c3_Buffer, `automation/triggers.templ`, 217, 64); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, u.Text)
 						templ_7745c5c3_Buffer.WriteString("</time> <span><a class=\"link\" href=\"")
-						if templ_7745c5c3_Err = render.URL(u.Path).Write(templ_7745c5c3_Buffer, `automation/triggers.templ`, 219, 38); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.URL(templ_7745c5c3_Buffer, u.Path)
 						templ_7745c5c3_Buffer.WriteString("\">")
-						if templ_7745c5c3_Err = render.Text(u.Trigger).Write(templ_7745c5c3_Buffer, `automation/triggers.templ`, 219, 52); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, u.Trigger)
 						templ_7745c5c3_Buffer.WriteString("</a> <small class=\"muted\">")
-						if templ_7745c5c3_Err = render.Text(u.Sentence).Write(templ_7745c5c3_Buffer, `automation/triggers.templ`, 220, 42); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, u.Sentence)
 						templ_7745c5c3_Buffer.WriteString("</small></span> <span class=\"muted\">")
-						if templ_7745c5c3_Err = render.Text(u.Flow).Write(templ_7745c5c3_Buffer, `automation/triggers.templ`, 222, 36); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, u.Flow)
 						templ_7745c5c3_Buffer.WriteString("</span></li>")
 					}
 					templ_7745c5c3_Buffer.WriteString("</ol>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</section><div class=\"stacks\">")
-				templ_7745c5c3_Err = triggerTable("Triggers of the workspace", w.Triggers, false, true).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, triggerTable("Triggers of the workspace", w.Triggers, false, true))
 				if w.More > 0 {
 					templ_7745c5c3_Buffer.WriteString("<p class=\"muted\">")
-					if templ_7745c5c3_Err = render.Text(components.Quantity(w.More, "more trigger")).Write(templ_7745c5c3_Buffer, `automation/triggers.templ`, 231, 67); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, components.Quantity(w.More, "more trigger"))
 					templ_7745c5c3_Buffer.WriteString(" on the pages of their flows.</p>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</div>")
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p.WithSheet("automation.css")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var41), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var41), templ_7745c5c3_Buffer, layout.Layout(p.WithSheet("automation.css")))
 		return nil
 	})
 }
@@ -549,17 +344,11 @@ func runLink(id string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<a class=\"link mono\" href=\"")
-		if templ_7745c5c3_Err = render.URL(templ.SafeURL(components.RunPath(id))).Write(templ_7745c5c3_Buffer, `automation/triggers.templ`, 240, 66); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, templ.SafeURL(components.RunPath(id)))
 		templ_7745c5c3_Buffer.WriteString("\" title=\"")
-		if templ_7745c5c3_Err = render.Attribute(id).Write(templ_7745c5c3_Buffer, `automation/triggers.templ`, 240, 79); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, id)
 		templ_7745c5c3_Buffer.WriteString("\"><span class=\"unseen\">Run </span>")
-		if templ_7745c5c3_Err = render.Text(shortRun(id)).Write(templ_7745c5c3_Buffer, `automation/triggers.templ`, 240, 128); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, shortRun(id))
 		templ_7745c5c3_Buffer.WriteString("</a>")
 		return nil
 	})

@@ -23,107 +23,63 @@ func List(p layout.Page, l ListPage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var2 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\"><h1>Knowledge</h1>")
-			templ_7745c5c3_Err = components.DocsLink("knowledge").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.DocsLink("knowledge"))
 			if l.MayEdit && len(l.Bases) > 0 {
 				templ_7745c5c3_Buffer.WriteString("<div class=\"actions\">")
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "New base", Icon: "plus", Look: components.LookPrimary, Href: NewPath}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "New base", Icon: "plus", Look: components.LookPrimary, Href: NewPath}))
 				templ_7745c5c3_Buffer.WriteString("</div>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			if len(l.Bases) == 0 {
 				templ_7745c5c3_Var3 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 					if l.MayEdit {
-						templ_7745c5c3_Err = components.Press(components.Button{Label: "New base", Icon: "plus", Look: components.LookPrimary, Href: NewPath}).Render(ctx, templ_7745c5c3_Buffer)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "New base", Icon: "plus", Look: components.LookPrimary, Href: NewPath}))
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "book-open", Title: "No knowledge bases", Text: "A base holds documents that flows search: answer questions from your handbook, with the pages."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer, components.EmptyState(components.Empty{Icon: "book-open", Title: "No knowledge bases", Text: "A base holds documents that flows search: answer questions from your handbook, with the pages."}))
 			} else {
 				templ_7745c5c3_Buffer.WriteString("<div class=\"stacks\">")
 				templ_7745c5c3_Var4 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 					templ_7745c5c3_Buffer.WriteString("<thead><tr><th scope=\"col\">Base</th><th scope=\"col\">State</th><th scope=\"col\" class=\"num\">Documents</th><th scope=\"col\" class=\"num\">Passages</th><th scope=\"col\" class=\"num\">Size</th><th scope=\"col\">Model</th><th scope=\"col\">Last change</th></tr></thead> <tbody>")
 					for _, b := range l.Bases {
 						templ_7745c5c3_Buffer.WriteString("<tr><td class=\"main\"><a class=\"row\" href=\"")
-						if templ_7745c5c3_Err = render.URL(templ.SafeURL(Path(b.Slug))).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 44, 58); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.URL(templ_7745c5c3_Buffer, templ.SafeURL(Path(b.Slug)))
 						templ_7745c5c3_Buffer.WriteString("\">")
-						if templ_7745c5c3_Err = render.Text(b.Name).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 44, 69); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, b.Name)
 						templ_7745c5c3_Buffer.WriteString("</a> <small>")
-						if templ_7745c5c3_Err = render.Text(b.Slug).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 45, 24); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, b.Slug)
 						templ_7745c5c3_Buffer.WriteString("</small></td><td class=\"nowrap\">")
 						if b.Bad > 0 {
-							templ_7745c5c3_Err = components.Tag(components.ToneBad, components.Count(int(b.Bad))+" failed").Render(ctx, templ_7745c5c3_Buffer)
-							if templ_7745c5c3_Err != nil {
-								return templ_7745c5c3_Err
-							}
+							render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneBad, components.Count(int(b.Bad))+" failed"))
 						}
 						if b.Active > 0 {
-							templ_7745c5c3_Err = components.Tag(components.ToneRun, components.Count(int(b.Active))+" indexing").Render(ctx, templ_7745c5c3_Buffer)
-							if templ_7745c5c3_Err != nil {
-								return templ_7745c5c3_Err
-							}
+							render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneRun, components.Count(int(b.Active))+" indexing"))
 						}
 						if b.Bad == 0 && b.Active == 0 {
-							templ_7745c5c3_Err = components.Tag(components.ToneOK, "Ready").Render(ctx, templ_7745c5c3_Buffer)
-							if templ_7745c5c3_Err != nil {
-								return templ_7745c5c3_Err
-							}
+							render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneOK, "Ready"))
 						}
 						templ_7745c5c3_Buffer.WriteString("</td><td class=\"num\" data-is=\"Documents\">")
-						if templ_7745c5c3_Err = render.Text(components.Count(int(b.Documents))).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 58, 80); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, components.Count(int(b.Documents)))
 						templ_7745c5c3_Buffer.WriteString("</td><td class=\"num\" data-is=\"Passages\">")
-						if templ_7745c5c3_Err = render.Text(components.Count(int(b.Passages))).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 59, 78); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, components.Count(int(b.Passages)))
 						templ_7745c5c3_Buffer.WriteString("</td><td class=\"num nowrap\" data-is=\"Size\">")
-						if templ_7745c5c3_Err = render.Text(components.Size(b.Bytes)).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 60, 72); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, components.Size(b.Bytes))
 						templ_7745c5c3_Buffer.WriteString("</td><td data-is=\"Model\">")
-						if templ_7745c5c3_Err = render.Text(modelOf(b.Model)).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 61, 46); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, modelOf(b.Model))
 						templ_7745c5c3_Buffer.WriteString("</td><td class=\"nowrap\" data-is=\"Last change\">")
-						templ_7745c5c3_Err = components.Time(b.ChangedAt, l.Now).Render(ctx, templ_7745c5c3_Buffer)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Component(ctx, templ_7745c5c3_Buffer, components.Time(b.ChangedAt, l.Now))
 						templ_7745c5c3_Buffer.WriteString("</td></tr>")
 					}
 					templ_7745c5c3_Buffer.WriteString("</tbody>")
 					return nil
 				})
-				templ_7745c5c3_Err = components.Table("Knowledge bases").Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer, components.Table("Knowledge bases"))
 				templ_7745c5c3_Buffer.WriteString("</div>")
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p.WithSheet("knowledge.css")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, layout.Layout(p.WithSheet("knowledge.css")))
 		return nil
 	})
 }
@@ -136,117 +92,62 @@ func Form(p layout.Page, f FormPage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var13 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Icon: "arrow-left", Title: "Back", Look: components.LookQuiet, Href: f.back()}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Icon: "arrow-left", Title: "Back", Look: components.LookQuiet, Href: f.back()}))
 			if f.Fresh {
 				templ_7745c5c3_Buffer.WriteString("<h1>New base</h1>")
 			} else {
 				templ_7745c5c3_Buffer.WriteString("<h1>Settings of ")
-				if templ_7745c5c3_Err = render.Text(f.Name).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 82, 28); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, f.Name)
 				templ_7745c5c3_Buffer.WriteString("</h1>")
 			}
-			templ_7745c5c3_Err = components.DocsLink("knowledge").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.DocsLink("knowledge"))
 			templ_7745c5c3_Buffer.WriteString("</div><form class=\"card base-form\" method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(f.action()).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 86, 64); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, f.action())
 			templ_7745c5c3_Buffer.WriteString("\" novalidate><div class=\"body form\">")
-			templ_7745c5c3_Err = components.FormError(f.Errors).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FormError(f.Errors))
 			for _, field := range f.Fields {
 				if field.Type == "checkbox" {
-					templ_7745c5c3_Err = components.Checkbox(field).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Checkbox(field))
 				} else {
-					templ_7745c5c3_Err = components.Input(field).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Input(field))
 				}
 			}
 			if f.Cost != "" {
-				templ_7745c5c3_Err = components.Note(components.ToneWait, f.Cost, f.Estimate).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneWait, f.Cost, f.Estimate))
 				templ_7745c5c3_Buffer.WriteString("<input type=\"hidden\" name=\"rebuild\" value=\"")
-				if templ_7745c5c3_Err = render.Attribute(f.Rebuild).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 98, 58); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, f.Rebuild)
 				templ_7745c5c3_Buffer.WriteString("\">")
 			}
 			templ_7745c5c3_Buffer.WriteString("<div class=\"bar\">")
 			if f.Fresh {
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Create base", Look: components.LookPrimary}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Create base", Look: components.LookPrimary}))
 			} else if f.Cost != "" {
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Save and rebuild", Look: components.LookPrimary}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Save and rebuild", Look: components.LookPrimary}))
 			} else {
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Save", Look: components.LookPrimary}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Save", Look: components.LookPrimary}))
 			}
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Cancel", Look: components.LookQuiet, Href: f.back()}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Cancel", Look: components.LookQuiet, Href: f.back()}))
 			templ_7745c5c3_Buffer.WriteString("</div></div></form>")
 			if !f.Fresh {
 				templ_7745c5c3_Buffer.WriteString("<section class=\"card base-form\" aria-labelledby=\"delete-base\"><h2 id=\"delete-base\">Delete</h2><form class=\"body form\" method=\"post\" action=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(Path(f.Slug)+"/delete")).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 115, 90); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(Path(f.Slug)+"/delete"))
 				templ_7745c5c3_Buffer.WriteString("\"><p>Deletes the base with its ")
-				if templ_7745c5c3_Err = render.Text(components.Quantity(int(f.Documents), "document")).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 116, 85); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, components.Quantity(int(f.Documents), "document"))
 				templ_7745c5c3_Buffer.WriteString(". This can’t be undone.</p>")
 				if len(f.UsedBy) > 0 {
-					templ_7745c5c3_Err = components.Note(components.ToneWait, "Live versions of flows search it:", joined(f.UsedBy)).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneWait, "Live versions of flows search it:", joined(f.UsedBy)))
 					if f.MayForce {
-						templ_7745c5c3_Err = components.Checkbox(components.Field{Name: "force", Label: "Delete anyway", Error: f.Errors["force"]}).Render(ctx, templ_7745c5c3_Buffer)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Component(ctx, templ_7745c5c3_Buffer, components.Checkbox(components.Field{Name: "force", Label: "Delete anyway", Error: f.Errors["force"]}))
 					}
 				}
-				templ_7745c5c3_Err = components.Checkbox(components.Field{Name: "sure", Label: "Delete all documents", Error: f.Errors["sure"]}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Checkbox(components.Field{Name: "sure", Label: "Delete all documents", Error: f.Errors["sure"]}))
 				templ_7745c5c3_Buffer.WriteString("<div class=\"bar\">")
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Delete base", Look: components.LookDanger, Icon: "trash-2"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Delete base", Look: components.LookDanger, Icon: "trash-2"}))
 				templ_7745c5c3_Buffer.WriteString("</div></form></section>")
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p.WithSheet("knowledge.css")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer, layout.Layout(p.WithSheet("knowledge.css")))
 		return nil
 	})
 }
@@ -259,64 +160,35 @@ func Base(p layout.Page, b BasePage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var20 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Icon: "arrow-left", Title: "All knowledge", Look: components.LookQuiet, Href: "/knowledge"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Icon: "arrow-left", Title: "All knowledge", Look: components.LookQuiet, Href: "/knowledge"}))
 			templ_7745c5c3_Buffer.WriteString("<h1>")
-			if templ_7745c5c3_Err = render.Text(b.Name).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 138, 15); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, b.Name)
 			templ_7745c5c3_Buffer.WriteString("</h1>")
-			templ_7745c5c3_Err = components.Tag(components.ToneNone, b.Slug).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneNone, b.Slug))
 			if b.Exposed {
-				templ_7745c5c3_Err = components.Tag(components.ToneNone, b.exposure()).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneNone, b.exposure()))
 			}
-			templ_7745c5c3_Err = components.DocsLink("knowledge").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.DocsLink("knowledge"))
 			templ_7745c5c3_Buffer.WriteString("<div class=\"actions\"><a class=\"btn\" href=\"")
-			if templ_7745c5c3_Err = render.URL(b.path("/export")).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 145, 43); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, b.path("/export"))
 			templ_7745c5c3_Buffer.WriteString("\" download>")
-			templ_7745c5c3_Err = components.Icon("download").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("download"))
 			templ_7745c5c3_Buffer.WriteString(" Export</a> ")
 			if b.MayEdit {
 				if len(b.Flows) == 0 {
 					templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"/flows\"><input type=\"hidden\" name=\"knowledge\" value=\"")
-					if templ_7745c5c3_Err = render.Attribute(b.Slug).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 152, 59); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, b.Slug)
 					templ_7745c5c3_Buffer.WriteString("\">")
-					templ_7745c5c3_Err = components.Press(components.Button{Label: "Use in a flow", Icon: "workflow", Name: "template", Value: "answer-from-our-documents"}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Use in a flow", Icon: "workflow", Name: "template", Value: "answer-from-our-documents"}))
 					templ_7745c5c3_Buffer.WriteString("</form>")
 				}
 				templ_7745c5c3_Buffer.WriteString(" ")
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Settings", Icon: "settings", Href: Path(b.Slug) + "/settings"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Settings", Icon: "settings", Href: Path(b.Slug) + "/settings"}))
 			}
 			templ_7745c5c3_Buffer.WriteString("</div></div>")
 			if b.Description != "" {
 				templ_7745c5c3_Buffer.WriteString("<p class=\"muted\">")
-				if templ_7745c5c3_Err = render.Text(b.Description).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 161, 35); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, b.Description)
 				templ_7745c5c3_Buffer.WriteString("</p>")
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
@@ -327,58 +199,32 @@ func Base(p layout.Page, b BasePage) templ.Component {
 						templ_7745c5c3_Buffer.WriteString(",")
 					}
 					templ_7745c5c3_Buffer.WriteString(" <a class=\"link\" href=\"")
-					if templ_7745c5c3_Err = render.URL(components.FlowURL(f.ID, "")).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 170, 56); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.URL(templ_7745c5c3_Buffer, components.FlowURL(f.ID, ""))
 					templ_7745c5c3_Buffer.WriteString("\">")
-					if templ_7745c5c3_Err = render.Text(f.Name).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 170, 67); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, f.Name)
 					templ_7745c5c3_Buffer.WriteString("</a>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</p>")
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
-			templ_7745c5c3_Err = facts(b, false).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, facts(b, false))
 			templ_7745c5c3_Buffer.WriteString("<div class=\"base-columns\"><section class=\"card base-documents\" aria-labelledby=\"documents-title\"><div class=\"title\"><h2 id=\"documents-title\">Documents</h2><form class=\"find-document\" method=\"get\" action=\"")
-			if templ_7745c5c3_Err = render.URL(b.path("")).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 179, 65); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, b.path(""))
 			templ_7745c5c3_Buffer.WriteString("\" role=\"search\" aria-label=\"Documents\">")
-			templ_7745c5c3_Err = components.Icon("search").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("search"))
 			templ_7745c5c3_Buffer.WriteString("<input class=\"input\" name=\"find\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(b.Filter).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 181, 55); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, b.Filter)
 			templ_7745c5c3_Buffer.WriteString("\" aria-label=\"Find a document\" placeholder=\"Find\" autocomplete=\"off\"></form></div>")
 			if b.MayEdit {
-				templ_7745c5c3_Err = AddForm(b).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, AddForm(b))
 			}
-			templ_7745c5c3_Err = documents(b).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, documents(b))
 			templ_7745c5c3_Buffer.WriteString("</section>")
-			templ_7745c5c3_Err = tried(b).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, tried(b))
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p.WithSheet("knowledge.css")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer, layout.Layout(p.WithSheet("knowledge.css")))
 		return nil
 	})
 }
@@ -394,26 +240,15 @@ func facts(b BasePage, update bool) templ.Component {
 			templ_7745c5c3_Buffer.WriteString(" data-hx-swap-oob=\"true\"")
 		}
 		templ_7745c5c3_Buffer.WriteString("><div><dt>Documents</dt><dd>")
-		if templ_7745c5c3_Err = render.Text(components.Count(int(b.BaseRow.Documents))).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 203, 73); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, components.Count(int(b.BaseRow.Documents)))
 		templ_7745c5c3_Buffer.WriteString("</dd></div><div><dt>Passages</dt><dd>")
-		if templ_7745c5c3_Err = render.Text(components.Count(int(b.Passages))).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 204, 63); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, components.Count(int(b.Passages)))
 		templ_7745c5c3_Buffer.WriteString("</dd></div><div><dt>Search</dt><dd>Words and meaning <small>")
-		if templ_7745c5c3_Err = render.Text(modelOf(b.Model)).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 205, 69); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, modelOf(b.Model))
 		templ_7745c5c3_Buffer.WriteString("</small></dd></div><div><dt>Size</dt><dd>")
-		if templ_7745c5c3_Err = render.Text(components.Size(b.Bytes)).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 206, 50); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, components.Size(b.Bytes))
 		templ_7745c5c3_Buffer.WriteString("</dd></div><div><dt>Last change</dt><dd>")
-		templ_7745c5c3_Err = components.Time(b.ChangedAt, b.Now).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Time(b.ChangedAt, b.Now))
 		templ_7745c5c3_Buffer.WriteString("</dd></div></dl>")
 		return nil
 	})
@@ -426,45 +261,26 @@ func AddForm(b BasePage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<form class=\"add-documents\" id=\"add-documents\" method=\"post\" enctype=\"multipart/form-data\" action=\"")
-		if templ_7745c5c3_Err = render.URL(b.path("/documents")).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 218, 121); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, b.path("/documents"))
 		templ_7745c5c3_Buffer.WriteString("\" aria-label=\"Add documents\">")
 		if b.Problem != "" {
-			templ_7745c5c3_Err = components.Note(components.ToneBad, b.Problem, "").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneBad, b.Problem, ""))
 		}
 		templ_7745c5c3_Buffer.WriteString("<div class=\"drop\">")
-		templ_7745c5c3_Err = components.Icon("upload").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("upload"))
 		templ_7745c5c3_Buffer.WriteString("<label for=\"files\">Drop files, or</label> <input type=\"file\" id=\"files\" name=\"file\" multiple aria-describedby=\"files-help\" data-hx-post=\"")
-		if templ_7745c5c3_Err = render.Attribute(string(b.path("/documents"))).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 231, 47); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, string(b.path("/documents")))
 		templ_7745c5c3_Buffer.WriteString("\" data-hx-trigger=\"change\" data-hx-target=\"#add-documents\" data-hx-swap=\"outerHTML\"> <span class=\"btn small\" aria-hidden=\"true\">Choose files</span> <input class=\"input\" type=\"url\" name=\"url\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(b.URL).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 237, 59); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, b.URL)
 		templ_7745c5c3_Buffer.WriteString("\" aria-label=\"URL\" placeholder=\"Paste a URL\" autocomplete=\"off\" spellcheck=\"false\"> ")
 		if b.Parts || len(b.Search.Parts) > 0 {
 			templ_7745c5c3_Buffer.WriteString("<input class=\"input part\" name=\"part\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(b.Part).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 239, 56); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, b.Part)
 			templ_7745c5c3_Buffer.WriteString("\" aria-label=\"Part\" placeholder=\"")
-			if templ_7745c5c3_Err = render.Attribute(b.partHint()).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 239, 103); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, b.partHint())
 			templ_7745c5c3_Buffer.WriteString("\" autocomplete=\"off\">")
 		}
-		templ_7745c5c3_Err = components.Press(components.Button{Label: "Add", Size: "small"}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Add", Size: "small"}))
 		templ_7745c5c3_Buffer.WriteString("</div><p class=\"help\" id=\"files-help\">PDF, Office, HTML, Markdown, CSV or text. The same name replaces a document.</p></form>")
 		return nil
 	})
@@ -476,14 +292,8 @@ func AddForm(b BasePage) templ.Component {
 func Update(b BasePage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = documents(b).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = facts(b, true).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, documents(b))
+		render.Component(ctx, templ_7745c5c3_Buffer, facts(b, true))
 		return nil
 	})
 }
@@ -495,10 +305,7 @@ func documents(b BasePage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div id=\"documents\">")
-		templ_7745c5c3_Err = components.Tabs("State", b.States).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Tabs("State", b.States))
 		templ_7745c5c3_Buffer.WriteString("<div class=\"stacks docs\">")
 		templ_7745c5c3_Var42 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<thead><tr><th scope=\"col\">Document</th><th scope=\"col\">State</th><th scope=\"col\" class=\"num\">Passages</th><th scope=\"col\">Changed</th>")
@@ -508,37 +315,23 @@ func documents(b BasePage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("</tr></thead> <tbody>")
 			for _, a := range b.Active {
 				templ_7745c5c3_Buffer.WriteString("<tr><td class=\"main\"><a class=\"row\" href=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(components.RunPath(a.RunID))).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 274, 72); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(components.RunPath(a.RunID)))
 				templ_7745c5c3_Buffer.WriteString("\">")
-				if templ_7745c5c3_Err = render.Text(a.Name).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 274, 83); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, a.Name)
 				templ_7745c5c3_Buffer.WriteString("</a> ")
 				if a.Error != "" {
 					templ_7745c5c3_Buffer.WriteString("<small class=\"bad\">")
-					if templ_7745c5c3_Err = render.Text(a.Error).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 276, 37); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, a.Error)
 					templ_7745c5c3_Buffer.WriteString("</small>")
 				} else if a.Source != a.Name {
 					templ_7745c5c3_Buffer.WriteString("<small>")
-					if templ_7745c5c3_Err = render.Text(a.Source).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 278, 26); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, a.Source)
 					templ_7745c5c3_Buffer.WriteString("</small>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</td><td class=\"nowrap\">")
-				templ_7745c5c3_Err = stateMark(a.State, a.word()).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, stateMark(a.State, a.word()))
 				templ_7745c5c3_Buffer.WriteString("</td><td class=\"num\" data-is=\"Passages\">–</td><td class=\"nowrap\" data-is=\"Changed\">")
-				templ_7745c5c3_Err = components.Time(a.At, b.Now).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Time(a.At, b.Now))
 				templ_7745c5c3_Buffer.WriteString("</td>")
 				if b.MayEdit {
 					templ_7745c5c3_Buffer.WriteString("<td></td>")
@@ -546,39 +339,24 @@ func documents(b BasePage) templ.Component {
 				templ_7745c5c3_Buffer.WriteString("</tr>")
 			}
 			for _, d := range b.Documents {
-				templ_7745c5c3_Err = documentRow(b, d).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, documentRow(b, d))
 			}
 			templ_7745c5c3_Buffer.WriteString("</tbody>")
 			return nil
 		})
-		templ_7745c5c3_Err = components.Table("List of documents").Render(templ.WithChildren(ctx, templ_7745c5c3_Var42), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var42), templ_7745c5c3_Buffer, components.Table("List of documents"))
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		if len(b.Active) == 0 && len(b.Documents) == 0 {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"body muted\">")
-			if templ_7745c5c3_Err = render.Text(b.nothing()).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 300, 38); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, b.nothing())
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		}
-		templ_7745c5c3_Err = components.Pagination(b.Pages).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Pagination(b.Pages))
 		if b.Live {
 			templ_7745c5c3_Buffer.WriteString("<div id=\"")
-			if templ_7745c5c3_Err = render.Attribute(b.pollID()).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 304, 23); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, b.pollID())
 			templ_7745c5c3_Buffer.WriteString("\" hidden data-hx-get=\"")
-			if templ_7745c5c3_Err = render.Attribute(b.pollPath()).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 304, 59); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, b.pollPath())
 			templ_7745c5c3_Buffer.WriteString("\" data-hx-trigger=\"load delay:1500ms, visibilitychange from:document\" data-hx-sync=\"this:drop\" data-hx-target=\"#documents\" data-hx-swap=\"outerMorph\"></div>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
@@ -591,100 +369,59 @@ func documentRow(b BasePage, d DocumentRow) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<tr><td class=\"main\"><a class=\"row\" href=\"")
-		if templ_7745c5c3_Err = render.URL(templ.SafeURL(DocumentPath(b.Slug, d.ID))).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 312, 66); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, templ.SafeURL(DocumentPath(b.Slug, d.ID)))
 		templ_7745c5c3_Buffer.WriteString("\">")
-		if templ_7745c5c3_Err = render.Text(d.Title).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 312, 78); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, d.Title)
 		templ_7745c5c3_Buffer.WriteString("</a> ")
 		if d.State == "failed" {
 			templ_7745c5c3_Buffer.WriteString("<small class=\"bad\">")
-			if templ_7745c5c3_Err = render.Text(d.trouble()).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 314, 36); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, d.trouble())
 			templ_7745c5c3_Buffer.WriteString("</small> ")
 		} else if d.Source != d.Title {
 			templ_7745c5c3_Buffer.WriteString("<small>")
-			if templ_7745c5c3_Err = render.Text(d.Source).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 316, 21); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, d.Source)
 			templ_7745c5c3_Buffer.WriteString("</small> ")
 		}
 		if d.Part != "" {
 			templ_7745c5c3_Buffer.WriteString("<small>Part ")
-			if templ_7745c5c3_Err = render.Text(d.Part).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 319, 24); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, d.Part)
 			templ_7745c5c3_Buffer.WriteString("</small>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</td><td class=\"nowrap\">")
 		if d.State == "failed" {
-			templ_7745c5c3_Err = stateMark("failed", "Failed").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, stateMark("failed", "Failed"))
 		} else {
-			templ_7745c5c3_Err = stateMark("succeeded", "Ready").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, stateMark("succeeded", "Ready"))
 		}
 		templ_7745c5c3_Buffer.WriteString("</td><td class=\"num\" data-is=\"Passages\">")
-		if templ_7745c5c3_Err = render.Text(components.Count(int(d.Passages))).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 329, 72); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, components.Count(int(d.Passages)))
 		templ_7745c5c3_Buffer.WriteString("</td><td class=\"nowrap\" data-is=\"Changed\">")
-		templ_7745c5c3_Err = components.Time(d.ChangedAt, b.Now).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Time(d.ChangedAt, b.Now))
 		templ_7745c5c3_Buffer.WriteString("</td>")
 		if b.MayEdit {
 			templ_7745c5c3_Buffer.WriteString("<td class=\"after\"><details class=\"menu\"><summary class=\"btn quiet small only\" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute("Actions for "+d.Title).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 336, 80); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "Actions for "+d.Title)
 			templ_7745c5c3_Buffer.WriteString("\" title=\"Actions\">")
-			templ_7745c5c3_Err = components.Icon("ellipsis").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("ellipsis"))
 			templ_7745c5c3_Buffer.WriteString("</summary><div class=\"sheet\">")
 			if d.RunID != "" {
 				templ_7745c5c3_Buffer.WriteString("<a class=\"item\" href=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(components.RunPath(d.RunID))).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 341, 72); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(components.RunPath(d.RunID)))
 				templ_7745c5c3_Buffer.WriteString("\">")
-				templ_7745c5c3_Err = components.Icon("play").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("play"))
 				templ_7745c5c3_Buffer.WriteString(" Open run</a> ")
 			}
 			if d.MayRetry {
 				templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(DocumentPath(b.Slug, d.ID)+"/retry")).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 347, 88); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(DocumentPath(b.Slug, d.ID)+"/retry"))
 				templ_7745c5c3_Buffer.WriteString("\"><button class=\"item\">")
-				templ_7745c5c3_Err = components.Icon("refresh-cw").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("refresh-cw"))
 				templ_7745c5c3_Buffer.WriteString(" Retry</button></form>")
 			}
 			templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(DocumentPath(b.Slug, d.ID)+"/delete")).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 354, 88); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL(DocumentPath(b.Slug, d.ID)+"/delete"))
 			templ_7745c5c3_Buffer.WriteString("\"><button class=\"item\">")
-			templ_7745c5c3_Err = components.Icon("trash-2").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("trash-2"))
 			templ_7745c5c3_Buffer.WriteString(" Delete</button></form></div></details></td>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</tr>")
@@ -699,42 +436,20 @@ func stateMark(state, word string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<span class=\"")
 			var templ_7745c5c3_Var62 = []any{"tag", string(components.SignOf(state).Tone)}
-			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var62...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var62).String()).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 1, 0); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+
+			render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var62).String())
 			templ_7745c5c3_Buffer.WriteString("\" data-state=\"")
-			if templ_7745c5c3_Err = render.Attribute(state).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 369, 80); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, state)
 			templ_7745c5c3_Buffer.WriteString("\"")
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 		}
 		templ_7745c5c3_Buffer.WriteString(">")
-		templ_7745c5c3_Err = components.Icon(components.SignOf(state).Icon).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon(components.SignOf(state).Icon))
 		templ_7745c5c3_Buffer.WriteString(" ")
-		if templ_7745c5c3_Err = render.Text(word).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 371, 8); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, word)
 		templ_7745c5c3_Buffer.WriteString("</span>")
 		return nil
 	})
@@ -749,46 +464,29 @@ func tried(b BasePage) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<section class=\"card try-search\" aria-labelledby=\"try\"><div class=\"title\"><h2 id=\"try\">Try a search</h2>")
 		if b.Search.Done {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"muted\">")
-			if templ_7745c5c3_Err = render.Text(b.Search.summary()).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 381, 44); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, b.Search.summary())
 			templ_7745c5c3_Buffer.WriteString("</span>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div><form class=\"body form\" id=\"try-form\" method=\"get\" action=\"")
-		if templ_7745c5c3_Err = render.URL(b.path("")).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 384, 72); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, b.path(""))
 		templ_7745c5c3_Buffer.WriteString("\" role=\"search\" aria-label=\"Passages\"><div class=\"query\">")
-		templ_7745c5c3_Err = components.Icon("search").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("search"))
 		templ_7745c5c3_Buffer.WriteString("<input class=\"input\" name=\"q\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(b.Search.Query).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 387, 56); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, b.Search.Query)
 		templ_7745c5c3_Buffer.WriteString("\" aria-label=\"Search\" placeholder=\"Ask a question\" autocomplete=\"off\" maxlength=\"4000\"></div><div class=\"bar options\"><fieldset class=\"segments\"><legend class=\"unseen\">Mode</legend> ")
 		for _, m := range modes {
 			templ_7745c5c3_Buffer.WriteString("<label for=\"")
-			if templ_7745c5c3_Err = render.Attribute("mode-"+m.Value).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 393, 36); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "mode-"+m.Value)
 			templ_7745c5c3_Buffer.WriteString("\"><input type=\"radio\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute("mode-"+m.Value).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 393, 81); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "mode-"+m.Value)
 			templ_7745c5c3_Buffer.WriteString("\" name=\"mode\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(m.Value).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 393, 111); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, m.Value)
 			templ_7745c5c3_Buffer.WriteString("\"")
 			if m.Value == b.Search.Mode {
 				templ_7745c5c3_Buffer.WriteString(" checked")
 			}
 			templ_7745c5c3_Buffer.WriteString("><span>")
-			if templ_7745c5c3_Err = render.Text(m.Label).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 393, 168); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, m.Label)
 			templ_7745c5c3_Buffer.WriteString("</span></label>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</fieldset>")
@@ -796,45 +494,30 @@ func tried(b BasePage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<select class=\"select\" name=\"part\" aria-label=\"Part\">")
 			for _, o := range b.Search.Parts {
 				templ_7745c5c3_Buffer.WriteString("<option value=\"")
-				if templ_7745c5c3_Err = render.Attribute(o.Value).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 399, 30); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, o.Value)
 				templ_7745c5c3_Buffer.WriteString("\"")
 				if o.Value == b.Search.Part {
 					templ_7745c5c3_Buffer.WriteString(" selected")
 				}
 				templ_7745c5c3_Buffer.WriteString(">")
-				if templ_7745c5c3_Err = render.Text(o.Label).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 399, 81); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, o.Label)
 				templ_7745c5c3_Buffer.WriteString("</option>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</select> ")
 		}
 		templ_7745c5c3_Buffer.WriteString("<input class=\"input mono where\" name=\"where\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(b.Search.Where).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 403, 71); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, b.Search.Where)
 		templ_7745c5c3_Buffer.WriteString("\" aria-label=\"Filter\" placeholder=\"metadata.lang == &quot;en&quot;\" autocomplete=\"off\" spellcheck=\"false\">")
-		templ_7745c5c3_Err = components.Press(components.Button{Label: "Search"}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Search"}))
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		if b.Search.Error != "" {
-			templ_7745c5c3_Err = components.Note(components.ToneBad, b.Search.Error, "").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneBad, b.Search.Error, ""))
 		}
 		templ_7745c5c3_Buffer.WriteString("</form>")
 		if b.Search.Done {
 			templ_7745c5c3_Buffer.WriteString("<ol class=\"hits\" aria-label=\"Passages found\">")
 			for i, h := range b.Search.Hits {
-				templ_7745c5c3_Err = components.HitItem(i+1, h).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.HitItem(i+1, h))
 			}
 			templ_7745c5c3_Buffer.WriteString("</ol>")
 			if len(b.Search.Hits) == 0 && b.Search.Error == "" {
@@ -843,9 +526,7 @@ func tried(b BasePage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if b.Search.More != "" {
 				templ_7745c5c3_Buffer.WriteString("<p class=\"body more-hits\"><a class=\"link\" href=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(b.Search.More)).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 420, 81); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(b.Search.More))
 				templ_7745c5c3_Buffer.WriteString("\">Show more</a></p>")
 			}
 			templ_7745c5c3_Buffer.WriteString(" <details class=\"missing body\"")
@@ -853,14 +534,9 @@ func tried(b BasePage) templ.Component {
 				templ_7745c5c3_Buffer.WriteString(" open")
 			}
 			templ_7745c5c3_Buffer.WriteString("><summary>Missing something?</summary><div class=\"bar\"><input class=\"input\" form=\"try-form\" name=\"expect\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(b.Search.Expect).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 425, 80); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, b.Search.Expect)
 			templ_7745c5c3_Buffer.WriteString("\" aria-label=\"Document you expected\" placeholder=\"Document you expected\" autocomplete=\"off\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Explain", Size: "small", Attrs: templ.Attributes{"form": "try-form"}}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Explain", Size: "small", Attrs: templ.Attributes{"form": "try-form"}}))
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			if b.Search.Expect != "" && len(b.Search.Expected) == 0 {
 				templ_7745c5c3_Buffer.WriteString("<p class=\"muted\">No document has this in its title or source. Add it.</p>")
@@ -872,28 +548,17 @@ func tried(b BasePage) templ.Component {
 					templ_7745c5c3_Buffer.WriteString(" class=\"bad\"")
 				}
 				templ_7745c5c3_Buffer.WriteString(">")
-				templ_7745c5c3_Err = components.Icon(e.Icon).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Icon(e.Icon))
 				templ_7745c5c3_Buffer.WriteString("</span> <span><b>")
-				if templ_7745c5c3_Err = render.Text(e.Title).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 441, 26); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, e.Title)
 				templ_7745c5c3_Buffer.WriteString("</b><small>")
-				if templ_7745c5c3_Err = render.Text(e.Text).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 441, 47); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, e.Text)
 				templ_7745c5c3_Buffer.WriteString("</small></span> ")
 				if e.Path != "" {
 					templ_7745c5c3_Buffer.WriteString("<a class=\"link\" href=\"")
-					if templ_7745c5c3_Err = render.URL(templ.SafeURL(e.Path)).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 443, 53); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.URL(templ_7745c5c3_Buffer, templ.SafeURL(e.Path))
 					templ_7745c5c3_Buffer.WriteString("\">")
-					if templ_7745c5c3_Err = render.Text(e.Action).Write(templ_7745c5c3_Buffer, `bases/bases.templ`, 443, 66); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, e.Action)
 					templ_7745c5c3_Buffer.WriteString("</a>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</li>")

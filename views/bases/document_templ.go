@@ -25,113 +25,66 @@ func Document(p layout.Page, d DocumentPage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var2 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Icon: "arrow-left", Title: "Back to " + d.Base, Look: components.LookQuiet, Href: Path(d.Slug)}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Icon: "arrow-left", Title: "Back to " + d.Base, Look: components.LookQuiet, Href: Path(d.Slug)}))
 			templ_7745c5c3_Buffer.WriteString("<h1>")
-			if templ_7745c5c3_Err = render.Text(d.Title).Write(templ_7745c5c3_Buffer, `bases/document.templ`, 15, 16); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, d.Title)
 			templ_7745c5c3_Buffer.WriteString("</h1>")
 			if d.State == "failed" {
-				templ_7745c5c3_Err = stateMark("failed", "Failed").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, stateMark("failed", "Failed"))
 			} else {
-				templ_7745c5c3_Err = stateMark("succeeded", "Ready").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, stateMark("succeeded", "Ready"))
 			}
 			templ_7745c5c3_Buffer.WriteString("<div class=\"actions\">")
 			if d.Link != "" {
 				templ_7745c5c3_Buffer.WriteString("<a class=\"btn\" href=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(d.Link)).Write(templ_7745c5c3_Buffer, `bases/document.templ`, 23, 48); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(d.Link))
 				templ_7745c5c3_Buffer.WriteString("\" rel=\"noreferrer\">")
-				templ_7745c5c3_Err = components.Icon("external-link").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("external-link"))
 				templ_7745c5c3_Buffer.WriteString(" Open</a> ")
 			}
 			if d.RunID != "" {
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Run", Icon: "play", Href: components.RunPath(d.RunID)}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Run", Icon: "play", Href: components.RunPath(d.RunID)}))
 			}
 			if d.MayEdit && d.MayRetry {
 				templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(DocumentPath(d.Slug, d.ID)+"/retry")).Write(templ_7745c5c3_Buffer, `bases/document.templ`, 32, 86); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(DocumentPath(d.Slug, d.ID)+"/retry"))
 				templ_7745c5c3_Buffer.WriteString("\">")
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Retry", Icon: "refresh-cw"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Retry", Icon: "refresh-cw"}))
 				templ_7745c5c3_Buffer.WriteString("</form>")
 			}
 			if d.MayEdit {
 				templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(DocumentPath(d.Slug, d.ID)+"/delete")).Write(templ_7745c5c3_Buffer, `bases/document.templ`, 37, 87); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(DocumentPath(d.Slug, d.ID)+"/delete"))
 				templ_7745c5c3_Buffer.WriteString("\">")
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Delete", Icon: "trash-2"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Delete", Icon: "trash-2"}))
 				templ_7745c5c3_Buffer.WriteString("</form>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</div></div>")
 			if d.State == "failed" {
-				templ_7745c5c3_Err = components.Note(components.ToneBad, d.trouble(), "").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneBad, d.trouble(), ""))
 			}
 			templ_7745c5c3_Buffer.WriteString(" <p class=\"document-source\">")
-			if templ_7745c5c3_Err = render.Text(d.Source).Write(templ_7745c5c3_Buffer, `bases/document.templ`, 46, 39); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, d.Source)
 			templ_7745c5c3_Buffer.WriteString("</p><dl class=\"facts\">")
 			if d.Part != "" {
 				templ_7745c5c3_Buffer.WriteString("<div><dt>Part</dt><dd>")
-				if templ_7745c5c3_Err = render.Text(d.Part).Write(templ_7745c5c3_Buffer, `bases/document.templ`, 49, 34); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, d.Part)
 				templ_7745c5c3_Buffer.WriteString("</dd></div>")
 			}
 			templ_7745c5c3_Buffer.WriteString("<div><dt>Passages</dt><dd>")
-			if templ_7745c5c3_Err = render.Text(components.Count(int(d.Total))).Write(templ_7745c5c3_Buffer, `bases/document.templ`, 51, 61); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Count(int(d.Total)))
 			templ_7745c5c3_Buffer.WriteString("</dd></div><div><dt>Size</dt><dd>")
-			if templ_7745c5c3_Err = render.Text(components.Size(d.Bytes)).Write(templ_7745c5c3_Buffer, `bases/document.templ`, 52, 51); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Size(d.Bytes))
 			templ_7745c5c3_Buffer.WriteString("</dd></div><div><dt>Changed</dt><dd>")
-			templ_7745c5c3_Err = components.Time(d.ChangedAt, d.Now).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Time(d.ChangedAt, d.Now))
 			templ_7745c5c3_Buffer.WriteString("</dd></div></dl>")
 			if len(d.Metadata) > 0 {
 				templ_7745c5c3_Buffer.WriteString("<dl class=\"cells card body\">")
 				for _, m := range d.Metadata {
 					templ_7745c5c3_Buffer.WriteString("<div><dt>")
-					if templ_7745c5c3_Err = render.Text(m[0]).Write(templ_7745c5c3_Buffer, `bases/document.templ`, 63, 20); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, m[0])
 					templ_7745c5c3_Buffer.WriteString("</dt><dd>")
-					if templ_7745c5c3_Err = render.Text(m[1]).Write(templ_7745c5c3_Buffer, `bases/document.templ`, 63, 37); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, m[1])
 					templ_7745c5c3_Buffer.WriteString("</dd></div>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</dl>")
@@ -139,29 +92,19 @@ func Document(p layout.Page, d DocumentPage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString(" <ol class=\"passages\">")
 			for _, s := range d.Passages {
 				templ_7745c5c3_Buffer.WriteString("<li class=\"card\"><p class=\"title\"><b>")
-				if templ_7745c5c3_Err = render.Text(strconv.Itoa(s.Number)).Write(templ_7745c5c3_Buffer, `bases/document.templ`, 71, 33); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, strconv.Itoa(s.Number))
 				templ_7745c5c3_Buffer.WriteString("</b> <span class=\"muted\">")
-				if templ_7745c5c3_Err = render.Text(s.Headings).Write(templ_7745c5c3_Buffer, `bases/document.templ`, 72, 38); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, s.Headings)
 				templ_7745c5c3_Buffer.WriteString("</span> ")
 				if s.Link != "" {
 					templ_7745c5c3_Buffer.WriteString("<a class=\"link\" href=\"")
-					if templ_7745c5c3_Err = render.URL(templ.SafeURL(s.Link)).Write(templ_7745c5c3_Buffer, `bases/document.templ`, 74, 51); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.URL(templ_7745c5c3_Buffer, templ.SafeURL(s.Link))
 					templ_7745c5c3_Buffer.WriteString("\" rel=\"noreferrer\">Page ")
-					if templ_7745c5c3_Err = render.Text(strconv.Itoa(s.Page)).Write(templ_7745c5c3_Buffer, `bases/document.templ`, 74, 98); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, strconv.Itoa(s.Page))
 					templ_7745c5c3_Buffer.WriteString("</a>")
 				} else if s.Page > 0 {
 					templ_7745c5c3_Buffer.WriteString("<span class=\"muted\">Page ")
-					if templ_7745c5c3_Err = render.Text(strconv.Itoa(s.Page)).Write(templ_7745c5c3_Buffer, `bases/document.templ`, 76, 54); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, strconv.Itoa(s.Page))
 					templ_7745c5c3_Buffer.WriteString("</span>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</p>")
@@ -169,36 +112,24 @@ func Document(p layout.Page, d DocumentPage) templ.Component {
 					templ_7745c5c3_Buffer.WriteString("<dl class=\"cells body\">")
 					for _, c := range s.Cells {
 						templ_7745c5c3_Buffer.WriteString("<div><dt>")
-						if templ_7745c5c3_Err = render.Text(c[0]).Write(templ_7745c5c3_Buffer, `bases/document.templ`, 82, 23); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, c[0])
 						templ_7745c5c3_Buffer.WriteString("</dt><dd>")
-						if templ_7745c5c3_Err = render.Text(c[1]).Write(templ_7745c5c3_Buffer, `bases/document.templ`, 82, 40); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, c[1])
 						templ_7745c5c3_Buffer.WriteString("</dd></div>")
 					}
 					templ_7745c5c3_Buffer.WriteString("</dl>")
 				} else {
 					templ_7745c5c3_Buffer.WriteString("<p class=\"body passage-text\" dir=\"auto\">")
-					if templ_7745c5c3_Err = render.Text(s.Text).Write(templ_7745c5c3_Buffer, `bases/document.templ`, 86, 54); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, s.Text)
 					templ_7745c5c3_Buffer.WriteString("</p>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</li>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</ol>")
-			templ_7745c5c3_Err = components.Pagination(d.Pages).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Pagination(d.Pages))
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p.WithSheet("knowledge.css")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, layout.Layout(p.WithSheet("knowledge.css")))
 		return nil
 	})
 }

@@ -25,20 +25,11 @@ func List(p layout.Page, l ListPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var2 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: l.FlowID, Name: l.Flow, Live: l.LiveVersion, Here: "Tests"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = ListBody(l).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: l.FlowID, Name: l.Flow, Live: l.LiveVersion, Here: "Tests"}))
+			render.Component(ctx, templ_7745c5c3_Buffer, ListBody(l))
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p.WithSheet("tests.css")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, layout.Layout(p.WithSheet("tests.css")))
 		return nil
 	})
 }
@@ -52,122 +43,70 @@ func ListBody(l ListPage) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<div id=\"tests\" class=\"tests\"><div class=\"head\"><h1>Cases</h1>")
 		if l.Total > 0 {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"count\">")
-			if templ_7745c5c3_Err = render.Text(components.Count(l.Total)).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 25, 51); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Count(l.Total))
 			templ_7745c5c3_Buffer.WriteString("</span>")
 		}
-		templ_7745c5c3_Err = components.DocsLink("tests").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.DocsLink("tests"))
 		templ_7745c5c3_Buffer.WriteString("<div class=\"actions\">")
 		if l.MayEdit {
 			if l.Total > 0 {
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Compare", Icon: "arrow-right-left", Href: ListPath(l.FlowID) + "/compare"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Compare", Icon: "arrow-right-left", Href: ListPath(l.FlowID) + "/compare"}))
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Grid", Icon: "layout-grid", Title: "Edit all cases as a table", Href: GridPath(l.FlowID)}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Add", Icon: "plus", Title: "Add a case", Href: NewPath(l.FlowID)}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Grid", Icon: "layout-grid", Title: "Edit all cases as a table", Href: GridPath(l.FlowID)}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Add", Icon: "plus", Title: "Add a case", Href: NewPath(l.FlowID)}))
 			if l.Total > 0 {
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Run all", Icon: "play", Look: components.LookPrimary, Disabled: l.Live != nil, Attrs: formOf("run-cases")}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Run all", Icon: "play", Look: components.LookPrimary, Disabled: l.Live != nil, Attrs: formOf("run-cases")}))
 			}
 		}
 		templ_7745c5c3_Buffer.WriteString("</div></div>")
 		if l.Problem != "" {
-			templ_7745c5c3_Err = components.Note(components.ToneBad, "The draft can’t be tested.", l.Problem).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneBad, "The draft can’t be tested.", l.Problem))
 		}
 		if l.Gate != "" {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"gate-line\">")
-			templ_7745c5c3_Err = components.Icon("shield").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("shield"))
 			templ_7745c5c3_Buffer.WriteString(" ")
-			if templ_7745c5c3_Err = render.Text(l.Gate).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 47, 12); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, l.Gate)
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		}
 		if l.Live != nil {
-			templ_7745c5c3_Err = progress(l).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, progress(l))
 		}
 		if l.Total == 0 {
 			templ_7745c5c3_Var6 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 				if l.MayEdit {
-					templ_7745c5c3_Err = components.Press(components.Button{Label: "Add a case", Look: components.LookPrimary, Href: NewPath(l.FlowID)}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Add a case", Look: components.LookPrimary, Href: NewPath(l.FlowID)}))
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "list-tree", Title: "No cases yet", Text: "A case is an example: inputs, and what must come out. Tests run the cases, so that you see what a change makes better or worse."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer, components.EmptyState(components.Empty{Icon: "list-tree", Title: "No cases yet", Text: "A case is an example: inputs, and what must come out. Tests run the cases, so that you see what a change makes better or worse."}))
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<section class=\"card case-list\" aria-label=\"Cases\"><div class=\"bar row-filters\" role=\"group\" aria-label=\"Filter cases\">")
 			for _, k := range l.Pills {
-				templ_7745c5c3_Err = pill(l, k).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, pill(l, k))
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			if len(l.Rows) == 0 {
 				templ_7745c5c3_Buffer.WriteString("<p class=\"body muted\">No cases match. <a class=\"link\" href=\"")
-				if templ_7745c5c3_Err = render.URL(l.with(Filter{})).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 67, 82); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, l.with(Filter{}))
 				templ_7745c5c3_Buffer.WriteString("\">Show all</a></p>")
 			} else {
-				templ_7745c5c3_Err = caseTable(l).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, caseTable(l))
 			}
 			if l.MayEdit {
-				templ_7745c5c3_Err = runBar(l).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, runBar(l))
 			}
 			templ_7745c5c3_Buffer.WriteString("</section>")
 		}
 		if len(l.Reports) > 0 {
-			templ_7745c5c3_Err = reports(l.FlowID, l.Reports, l.Now).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, reports(l.FlowID, l.Reports, l.Now))
 		}
 		if l.Live != nil {
 			templ_7745c5c3_Buffer.WriteString("<div id=\"")
-			if templ_7745c5c3_Err = render.Attribute(l.pollID()).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 80, 23); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, l.pollID())
 			templ_7745c5c3_Buffer.WriteString("\" hidden data-hx-get=\"")
-			if templ_7745c5c3_Err = render.Attribute(l.poll()).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 80, 55); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, l.poll())
 			templ_7745c5c3_Buffer.WriteString("\" data-hx-trigger=\"load delay:700ms, visibilitychange from:document\" data-hx-sync=\"this:drop\" data-hx-target=\"#tests\" data-hx-swap=\"outerMorph\"></div>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
@@ -180,9 +119,7 @@ func pill(l ListPage, k Pill) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<a class=\"chip\" href=\"")
-		if templ_7745c5c3_Err = render.URL(pillURL(l, k)).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 88, 22); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, pillURL(l, k))
 		templ_7745c5c3_Buffer.WriteString("\"")
 		if chosen(l, k) {
 			templ_7745c5c3_Buffer.WriteString(" aria-current=\"true\"")
@@ -190,38 +127,19 @@ func pill(l ListPage, k Pill) templ.Component {
 		templ_7745c5c3_Buffer.WriteString(">")
 		if k.State != "" {
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<i class=\"")
 				var templ_7745c5c3_Var12 = []any{k.State}
-				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var12...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var12).String()).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 1, 0); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+
+				render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var12).String())
 				templ_7745c5c3_Buffer.WriteString("\" aria-hidden=\"true\"")
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 			}
 			templ_7745c5c3_Buffer.WriteString("></i> ")
 		}
-		if templ_7745c5c3_Err = render.Text(k.Label).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 96, 11); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, k.Label)
 		templ_7745c5c3_Buffer.WriteString(" <span class=\"count\">")
-		if templ_7745c5c3_Err = render.Text(components.Count(k.Count)).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 96, 61); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, components.Count(k.Count))
 		templ_7745c5c3_Buffer.WriteString("</span></a>")
 		return nil
 	})
@@ -234,37 +152,21 @@ func progress(l ListPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"card test-progress\" role=\"status\"><span>")
-		templ_7745c5c3_Err = components.State("running").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.State("running"))
 		templ_7745c5c3_Buffer.WriteString("</span> <progress max=\"")
-		if templ_7745c5c3_Err = render.Attribute(atLeastOne(l.Live.Total)).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 106, 42); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, atLeastOne(l.Live.Total))
 		templ_7745c5c3_Buffer.WriteString("\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(whole(l.Live.Done)).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 106, 71); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, whole(l.Live.Done))
 		templ_7745c5c3_Buffer.WriteString("\" aria-label=\"Runs done\"></progress> <span class=\"muted\">")
-		if templ_7745c5c3_Err = render.Text(l.Live.words()).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 107, 38); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, l.Live.words())
 		templ_7745c5c3_Buffer.WriteString("</span> <a class=\"link\" href=\"")
-		if templ_7745c5c3_Err = render.URL(reportURL(l.FlowID, l.Live.TestID)).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 108, 59); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, reportURL(l.FlowID, l.Live.TestID))
 		templ_7745c5c3_Buffer.WriteString("\">Report</a> ")
 		if l.MayEdit {
 			templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(reportURL(l.FlowID, l.Live.TestID)+"/cancel").Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 110, 78); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, reportURL(l.FlowID, l.Live.TestID)+"/cancel")
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Cancel", Size: "small"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Cancel", Size: "small"}))
 			templ_7745c5c3_Buffer.WriteString("</form>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
@@ -279,42 +181,20 @@ func caseTable(l ListPage) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<div class=\"scroll\"><table class=\"table cases\"><thead><tr><th scope=\"col\">Case</th><th scope=\"col\" class=\"num\">Checks</th><th scope=\"col\" class=\"num wide\">Took</th><th scope=\"col\" class=\"num wide\">Cost</th></tr></thead> <tbody>")
 		for _, r := range l.Rows {
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<tr id=\"")
-				if templ_7745c5c3_Err = render.Attribute("case-"+r.ID).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 131, 25); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, "case-"+r.ID)
 				templ_7745c5c3_Buffer.WriteString("\" class=\"")
 				var templ_7745c5c3_Var24 = []any{templ.KV("open", r.Detail != nil)}
-				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var24...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var24).String()).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 1, 0); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+
+				render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var24).String())
 				templ_7745c5c3_Buffer.WriteString("\"")
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 			}
 			templ_7745c5c3_Buffer.WriteString("><td class=\"main\"><span class=\"case-name\">")
-			templ_7745c5c3_Err = mark(r.State).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, mark(r.State))
 			templ_7745c5c3_Buffer.WriteString("<span><a class=\"row\" href=\"")
-			if templ_7745c5c3_Err = render.URL(l.toggle(r)).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 140, 28); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, l.toggle(r))
 			templ_7745c5c3_Buffer.WriteString("\"")
 			if r.Detail != nil {
 				templ_7745c5c3_Buffer.WriteString(" aria-expanded=\"true\"")
@@ -322,39 +202,20 @@ func caseTable(l ListPage) templ.Component {
 				templ_7745c5c3_Buffer.WriteString(" aria-expanded=\"false\"")
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			if templ_7745c5c3_Err = render.Text(r.Title).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 146, 19); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, r.Title)
 			templ_7745c5c3_Buffer.WriteString("</a> ")
 			if r.Message != "" {
 				{
-					templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-					templ_7745c5c3_Buffer := templ.GetBuffer()
-					var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 					templ_7745c5c3_Buffer.WriteString("<span class=\"")
 					var templ_7745c5c3_Var28 = []any{"case-message", tone(r.State)}
-					templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var28...)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var28).String()).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 1, 0); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+
+					render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var28).String())
 					templ_7745c5c3_Buffer.WriteString("\"")
-					templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 				}
 				templ_7745c5c3_Buffer.WriteString(">")
-				if templ_7745c5c3_Err = render.Text(r.Message).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 148, 67); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, r.Message)
 				templ_7745c5c3_Buffer.WriteString("</span> ")
 			} else if r.FromRun {
 				templ_7745c5c3_Buffer.WriteString("<span class=\"case-message muted\">from a run</span> ")
@@ -364,69 +225,42 @@ func caseTable(l ListPage) templ.Component {
 			}
 			templ_7745c5c3_Buffer.WriteString("</span> ")
 			if r.Flaky != "" {
-				templ_7745c5c3_Err = components.Tag(components.ToneWait, r.Flaky).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneWait, r.Flaky))
 			}
 			for _, t := range r.Tags {
-				templ_7745c5c3_Err = components.Tag(components.ToneNone, t).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneNone, t))
 			}
 			templ_7745c5c3_Buffer.WriteString("</span></td><td class=\"num\">")
-			if templ_7745c5c3_Err = render.Text(r.checked()).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 164, 35); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, r.checked())
 			templ_7745c5c3_Buffer.WriteString("</td><td class=\"num wide nowrap\">")
 			if r.Took > 0 {
-				if templ_7745c5c3_Err = render.Text(components.Duration(r.Took)).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 167, 37); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, components.Duration(r.Took))
 			} else {
-				if templ_7745c5c3_Err = render.Text("–").Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 169, 15); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, "–")
 			}
 			templ_7745c5c3_Buffer.WriteString("</td><td class=\"num wide\">")
 			if r.Checks > 0 {
-				if templ_7745c5c3_Err = render.Text(components.Money(r.Micros)).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 174, 36); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, components.Money(r.Micros))
 			} else {
-				if templ_7745c5c3_Err = render.Text("–").Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 176, 15); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, "–")
 			}
 			templ_7745c5c3_Buffer.WriteString("</td></tr>")
 			if r.Detail != nil {
 				templ_7745c5c3_Buffer.WriteString("<tr class=\"case-detail\"><td colspan=\"4\">")
-				templ_7745c5c3_Err = detail(l, r, *r.Detail).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, detail(l, r, *r.Detail))
 				templ_7745c5c3_Buffer.WriteString("</td></tr>")
 			}
 		}
 		templ_7745c5c3_Buffer.WriteString("</tbody></table></div>")
 		if l.Matching > len(l.Rows) {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"body muted\">")
-			if templ_7745c5c3_Err = render.Text(components.Count(len(l.Rows))).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 192, 55); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Count(len(l.Rows)))
 			templ_7745c5c3_Buffer.WriteString(" of ")
-			if templ_7745c5c3_Err = render.Text(components.Count(l.Matching)).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 192, 91); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Count(l.Matching))
 			templ_7745c5c3_Buffer.WriteString(" <a class=\"link\" href=\"")
-			if templ_7745c5c3_Err = render.URL(l.more()).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 192, 125); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, l.more())
 			templ_7745c5c3_Buffer.WriteString("\">Show ")
-			if templ_7745c5c3_Err = render.Text(components.Count(ShownCases)).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 192, 163); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Count(ShownCases))
 			templ_7745c5c3_Buffer.WriteString(" more</a></p>")
 		}
 		return nil
@@ -440,42 +274,20 @@ func mark(state string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<span class=\"")
 			var templ_7745c5c3_Var41 = []any{"case-mark", string(signOf(state).Tone)}
-			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var41...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var41).String()).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 1, 0); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+
+			render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var41).String())
 			templ_7745c5c3_Buffer.WriteString("\" data-state=\"")
-			if templ_7745c5c3_Err = render.Attribute(state).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 198, 75); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, state)
 			templ_7745c5c3_Buffer.WriteString("\"")
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 		}
 		templ_7745c5c3_Buffer.WriteString(">")
-		templ_7745c5c3_Err = components.Icon(signOf(state).Icon).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon(signOf(state).Icon))
 		templ_7745c5c3_Buffer.WriteString("<span class=\"unseen\">")
-		if templ_7745c5c3_Err = render.Text(stateWord(state)).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 200, 41); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, stateWord(state))
 		templ_7745c5c3_Buffer.WriteString("</span></span>")
 		return nil
 	})
@@ -490,33 +302,20 @@ func detail(l ListPage, r Row, d Detail) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<div class=\"case-open\"><dl class=\"case-values\">")
 		for _, v := range d.Inputs {
 			templ_7745c5c3_Buffer.WriteString("<div><dt class=\"mono\">")
-			if templ_7745c5c3_Err = render.Text(v.Name).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 210, 30); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, v.Name)
 			templ_7745c5c3_Buffer.WriteString("</dt><dd>")
-			templ_7745c5c3_Err = components.Value(v).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Value(v))
 			templ_7745c5c3_Buffer.WriteString("</dd></div>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</dl>")
-		templ_7745c5c3_Err = checkResults(d.Checks).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, checkResults(d.Checks))
 		if len(d.Outputs) > 0 {
 			templ_7745c5c3_Buffer.WriteString("<details><summary>Outputs of the last run</summary><dl class=\"case-values\">")
 			for _, v := range d.Outputs {
 				templ_7745c5c3_Buffer.WriteString("<div><dt class=\"mono\">")
-				if templ_7745c5c3_Err = render.Text(v.Name).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 224, 32); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, v.Name)
 				templ_7745c5c3_Buffer.WriteString("</dt><dd>")
-				templ_7745c5c3_Err = components.Value(v).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Value(v))
 				templ_7745c5c3_Buffer.WriteString("</dd></div>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</dl></details> ")
@@ -529,75 +328,42 @@ func detail(l ListPage, r Row, d Detail) templ.Component {
 				templ_7745c5c3_Buffer.WriteString("Flow in the last run")
 			}
 			templ_7745c5c3_Buffer.WriteString("</summary>")
-			templ_7745c5c3_Err = components.FlowPicture(d.Picture).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FlowPicture(d.Picture))
 			templ_7745c5c3_Buffer.WriteString("</details> ")
 		}
 		if d.Notes != "" {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"muted\">")
-			if templ_7745c5c3_Err = render.Text(d.Notes).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 246, 29); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, d.Notes)
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		}
 		templ_7745c5c3_Buffer.WriteString("<div class=\"bar\">")
 		if l.MayEdit {
 			templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(testsURL(l.FlowID)).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 250, 51); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, testsURL(l.FlowID))
 			templ_7745c5c3_Buffer.WriteString("\"><input type=\"hidden\" name=\"case\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(r.ID).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 251, 50); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, r.ID)
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Run", Icon: "play", Size: "small", Disabled: l.Live != nil}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Run", Icon: "play", Size: "small", Disabled: l.Live != nil}))
 			templ_7745c5c3_Buffer.WriteString("</form>")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Edit", Icon: "pencil", Size: "small", Href: CasePath(l.FlowID, r.ID)}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Edit", Icon: "pencil", Size: "small", Href: CasePath(l.FlowID, r.ID)}))
 			if d.Expect {
 				templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-				if templ_7745c5c3_Err = render.URL(reportURL(l.FlowID, d.TestID)+"/expect").Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 256, 75); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, reportURL(l.FlowID, d.TestID)+"/expect")
 				templ_7745c5c3_Buffer.WriteString("\"><input type=\"hidden\" name=\"from\" value=\"cases\"> <input type=\"hidden\" name=\"case\" value=\"")
-				if templ_7745c5c3_Err = render.Attribute(r.ID).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 258, 51); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, r.ID)
 				templ_7745c5c3_Buffer.WriteString("\"> <input type=\"hidden\" name=\"candidate\" value=\"")
-				if templ_7745c5c3_Err = render.Attribute(whole(d.Candidate)).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 259, 70); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, whole(d.Candidate))
 				templ_7745c5c3_Buffer.WriteString("\">")
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Use as expected", Size: "small"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Use as expected", Size: "small"}))
 				templ_7745c5c3_Buffer.WriteString("</form>")
 			}
 		}
 		if d.RunID != "" {
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Open run", Size: "small", Look: components.LookQuiet, Href: components.RunPath(d.RunID)}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "On the canvas", Size: "small", Look: components.LookQuiet, Href: canvasURL(l.FlowID, d.RunID)}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Open run", Size: "small", Look: components.LookQuiet, Href: components.RunPath(d.RunID)}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "On the canvas", Size: "small", Look: components.LookQuiet, Href: canvasURL(l.FlowID, d.RunID)}))
 		}
 		if d.Source != "" {
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Made from this run", Size: "small", Look: components.LookQuiet, Href: components.RunPath(d.Source)}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Made from this run", Size: "small", Look: components.LookQuiet, Href: components.RunPath(d.Source)}))
 		}
 		templ_7745c5c3_Buffer.WriteString("</div></div>")
 		return nil
@@ -613,27 +379,18 @@ func checkResults(list []CheckResult) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<ul class=\"check-results\">")
 		for _, c := range list {
 			templ_7745c5c3_Buffer.WriteString("<li>")
-			templ_7745c5c3_Err = mark(c.State).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, mark(c.State))
 			templ_7745c5c3_Buffer.WriteString("<code>")
-			if templ_7745c5c3_Err = render.Text(c.Subject).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 281, 21); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, c.Subject)
 			templ_7745c5c3_Buffer.WriteString("</code> <span>")
-			if templ_7745c5c3_Err = render.Text(c.Text).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 283, 13); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, c.Text)
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if c.Watch {
 				templ_7745c5c3_Buffer.WriteString("<span class=\"muted\">(only shown)</span> ")
 			}
 			if c.Reason != "" {
 				templ_7745c5c3_Buffer.WriteString("<small>")
-				if templ_7745c5c3_Err = render.Text(c.Reason).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 288, 23); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, c.Reason)
 				templ_7745c5c3_Buffer.WriteString("</small>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</span></li>")
@@ -650,51 +407,33 @@ func runBar(l ListPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<form class=\"run-cases\" id=\"run-cases\" method=\"post\" action=\"")
-		if templ_7745c5c3_Err = render.URL(testsURL(l.FlowID)).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 298, 81); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, testsURL(l.FlowID))
 		templ_7745c5c3_Buffer.WriteString("\">")
 		if l.Filter.Tag != "" {
 			templ_7745c5c3_Buffer.WriteString("<input type=\"hidden\" name=\"tag\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(l.Filter.Tag).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 300, 55); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, l.Filter.Tag)
 			templ_7745c5c3_Buffer.WriteString("\"> ")
 		}
 		templ_7745c5c3_Buffer.WriteString("<label class=\"unseen\" for=\"mode\">What a test may call</label> <select class=\"select\" id=\"mode\" name=\"mode\">")
 		for _, o := range Modes {
 			templ_7745c5c3_Buffer.WriteString("<option value=\"")
-			if templ_7745c5c3_Err = render.Attribute(o.Value).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 305, 27); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, o.Value)
 			templ_7745c5c3_Buffer.WriteString("\"")
 			if o.Value == l.Mode {
 				templ_7745c5c3_Buffer.WriteString(" selected")
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			if templ_7745c5c3_Err = render.Text(o.Label).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 305, 71); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, o.Label)
 			templ_7745c5c3_Buffer.WriteString("</option>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</select> <span class=\"muted\" id=\"at-most\" role=\"status\" data-hx-get=\"")
-		if templ_7745c5c3_Err = render.Attribute(l.estimate()).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 308, 75); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, l.estimate())
 		templ_7745c5c3_Buffer.WriteString("\" data-hx-trigger=\"change from:closest form\" data-hx-include=\"closest form\" data-hx-sync=\"this:replace\" data-hx-swap=\"innerHTML\">")
-		if templ_7745c5c3_Err = render.Text(l.AtMost).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 308, 215); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, l.AtMost)
 		templ_7745c5c3_Buffer.WriteString("</span>")
-		templ_7745c5c3_Err = allow(l.Writers, nil).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, allow(l.Writers, nil))
 		if l.Failed > 0 {
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Rerun " + components.Count(l.Failed) + " that didn’t pass", Icon: "rotate-ccw", Name: "only", Value: "failed", Disabled: l.Live != nil}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Rerun " + components.Count(l.Failed) + " that didn’t pass", Icon: "rotate-ccw", Name: "only", Value: "failed", Disabled: l.Live != nil}))
 		}
 		templ_7745c5c3_Buffer.WriteString("</form>")
 		return nil
@@ -710,10 +449,7 @@ func allow(writers []components.Option, chosen []string) templ.Component {
 		if len(writers) > 0 {
 			templ_7745c5c3_Buffer.WriteString("<fieldset class=\"allow\"><legend>May change something outside</legend> ")
 			for _, o := range writers {
-				templ_7745c5c3_Err = components.Checkbox(components.Field{ID: "allow-" + o.Value, Name: "allow", Value: o.Value, Label: o.Label, Checked: slices.Contains(chosen, o.Value)}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Checkbox(components.Field{ID: "allow-" + o.Value, Name: "allow", Value: o.Value, Label: o.Label, Checked: slices.Contains(chosen, o.Value)}))
 			}
 			templ_7745c5c3_Buffer.WriteString("</fieldset>")
 		}
@@ -727,9 +463,7 @@ func allow(writers []components.Option, chosen []string) templ.Component {
 func Estimate(text string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
-		if templ_7745c5c3_Err = render.Text(text).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 330, 7); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, text)
 		return nil
 	})
 }
@@ -743,23 +477,13 @@ func reports(flowID string, list []ReportRow, now time.Time) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<section class=\"card report-list\" aria-labelledby=\"reports\"><h2 id=\"reports\">Reports</h2><ul class=\"lines\">")
 		for _, r := range list {
 			templ_7745c5c3_Buffer.WriteString("<li>")
-			templ_7745c5c3_Err = mark(r.State).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, mark(r.State))
 			templ_7745c5c3_Buffer.WriteString("<a class=\"row\" href=\"")
-			if templ_7745c5c3_Err = render.URL(reportURL(flowID, r.ID)).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 341, 50); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, reportURL(flowID, r.ID))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(r.Summary).Write(templ_7745c5c3_Buffer, `cases/cases.templ`, 341, 64); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, r.Summary)
 			templ_7745c5c3_Buffer.WriteString("</a> <span class=\"muted nowrap\">")
-			templ_7745c5c3_Err = components.Time(r.At, now).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Time(r.At, now))
 			templ_7745c5c3_Buffer.WriteString("</span></li>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</ul></section>")

@@ -24,101 +24,48 @@ func Compare(p layout.Page, f ComparePage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var2 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: f.FlowID, Name: f.Flow, Live: f.LiveVersion, Here: "Tests"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: f.FlowID, Name: f.Flow, Live: f.LiveVersion, Here: "Tests"}))
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Icon: "arrow-left", Title: "All cases", Look: components.LookQuiet, Href: ListPath(f.FlowID)}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Icon: "arrow-left", Title: "All cases", Look: components.LookQuiet, Href: ListPath(f.FlowID)}))
 			templ_7745c5c3_Buffer.WriteString("<h1>Compare</h1><span class=\"muted\">")
-			if templ_7745c5c3_Err = render.Text(f.runsText()).Write(templ_7745c5c3_Buffer, `cases/compare.templ`, 17, 37); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.runsText())
 			templ_7745c5c3_Buffer.WriteString("</span></div>")
-			templ_7745c5c3_Err = components.FormError(f.Errors).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FormError(f.Errors))
 			templ_7745c5c3_Buffer.WriteString("<form class=\"case-form\" method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(ComparePath(f.FlowID))).Write(templ_7745c5c3_Buffer, `cases/compare.templ`, 20, 85); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL(ComparePath(f.FlowID)))
 			templ_7745c5c3_Buffer.WriteString("\"><section class=\"card\" aria-labelledby=\"candidates\"><h2 id=\"candidates\">Candidates</h2><div class=\"body settings-stack\">")
-			templ_7745c5c3_Err = components.Checkbox(components.Field{Name: "draft", Label: "Draft", Checked: f.Draft}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Checkbox(components.Field{Name: "draft", Label: "Draft", Checked: f.Draft}))
 			for _, v := range f.Versions {
-				templ_7745c5c3_Err = components.Checkbox(components.Field{ID: "version-" + strconv.FormatInt(v.Number, 10), Name: "version", Value: strconv.FormatInt(v.Number, 10), Label: v.Label, Checked: v.Chosen}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Checkbox(components.Field{ID: "version-" + strconv.FormatInt(v.Number, 10), Name: "version", Value: strconv.FormatInt(v.Number, 10), Label: v.Label, Checked: v.Chosen}))
 			}
 			templ_7745c5c3_Buffer.WriteString("</div></section>")
 			if len(f.Fields) > 1 {
 				templ_7745c5c3_Buffer.WriteString("<section class=\"card\" aria-labelledby=\"models\"><h2 id=\"models\">Draft with another model</h2><div class=\"body settings-stack\">")
 				for i, m := range f.Models {
 					templ_7745c5c3_Buffer.WriteString("<div class=\"model-row\" role=\"group\" aria-label=\"")
-					if templ_7745c5c3_Err = render.Attribute("Model "+whole(i+1)).Write(templ_7745c5c3_Buffer, `cases/compare.templ`, 35, 77); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, "Model "+whole(i+1))
 					templ_7745c5c3_Buffer.WriteString("\">")
-					templ_7745c5c3_Err = components.Select(components.Field{Name: field("model", i, "field"), Label: "Node", Value: m.Field, Options: f.Fields, Optional: true}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ_7745c5c3_Err = components.Input(components.Field{Name: field("model", i, "name"), Label: "Model", Value: m.Model, Optional: true, Placeholder: "provider/model", Error: m.Error, Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Select(components.Field{Name: field("model", i, "field"), Label: "Node", Value: m.Field, Options: f.Fields, Optional: true}))
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: field("model", i, "name"), Label: "Model", Value: m.Model, Optional: true, Placeholder: "provider/model", Error: m.Error, Autocomplete: "off"}))
 					templ_7745c5c3_Buffer.WriteString("</div>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</div></section>")
 			}
 			templ_7745c5c3_Buffer.WriteString("<section class=\"card\" aria-labelledby=\"how\"><h2 id=\"how\">Test</h2><div class=\"body settings-stack\">")
-			templ_7745c5c3_Err = components.Select(components.Field{Name: "baseline", Label: "Compare with", Value: f.Baseline, Options: f.Baselines}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Select(components.Field{Name: "mode", Label: "What it may call", Value: f.Mode, Options: Modes}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = allow(f.Writers, f.Allow).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Input(components.Field{Name: "tags", Label: "Only cases tagged", Value: f.Tags, Optional: true, Help: "Separated by commas.", Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Input(components.Field{Name: "max_usd", Label: "Most it may cost ($)", Value: f.MaxUSD, Optional: true, Error: f.Errors["max_usd"], Help: "Recorded results cost nothing.", Attrs: templ.Attributes{"inputmode": "decimal"}}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Select(components.Field{Name: "baseline", Label: "Compare with", Value: f.Baseline, Options: f.Baselines}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Select(components.Field{Name: "mode", Label: "What it may call", Value: f.Mode, Options: Modes}))
+			render.Component(ctx, templ_7745c5c3_Buffer, allow(f.Writers, f.Allow))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "tags", Label: "Only cases tagged", Value: f.Tags, Optional: true, Help: "Separated by commas.", Autocomplete: "off"}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "max_usd", Label: "Most it may cost ($)", Value: f.MaxUSD, Optional: true, Error: f.Errors["max_usd"], Help: "Recorded results cost nothing.", Attrs: templ.Attributes{"inputmode": "decimal"}}))
 			templ_7745c5c3_Buffer.WriteString("</div></section><p class=\"muted\" id=\"estimate\" role=\"status\" data-hx-post=\"")
-			if templ_7745c5c3_Err = render.Attribute(ComparePath(f.FlowID)+"?act=estimate").Write(templ_7745c5c3_Buffer, `cases/compare.templ`, 53, 102); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, ComparePath(f.FlowID)+"?act=estimate")
 			templ_7745c5c3_Buffer.WriteString("\" data-hx-include=\"closest form\" data-hx-trigger=\"load, change from:closest form delay:200ms\" data-hx-sync=\"this:replace\" data-hx-swap=\"innerHTML\"></p><div class=\"bar\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Run", Icon: "play", Look: components.LookPrimary}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Cancel", Look: components.LookQuiet, Href: ListPath(f.FlowID)}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Run", Icon: "play", Look: components.LookPrimary}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Cancel", Look: components.LookQuiet, Href: ListPath(f.FlowID)}))
 			templ_7745c5c3_Buffer.WriteString("</div></form>")
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p.WithSheet("tests.css")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, layout.Layout(p.WithSheet("tests.css")))
 		return nil
 	})
 }

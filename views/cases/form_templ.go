@@ -24,111 +24,67 @@ func Form(p layout.Page, f FormPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var2 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: f.FlowID, Name: f.Flow, Live: f.LiveVersion, Here: "Tests"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: f.FlowID, Name: f.Flow, Live: f.LiveVersion, Here: "Tests"}))
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Icon: "arrow-left", Title: "All cases", Look: components.LookQuiet, Href: ListPath(f.FlowID)}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Icon: "arrow-left", Title: "All cases", Look: components.LookQuiet, Href: ListPath(f.FlowID)}))
 			templ_7745c5c3_Buffer.WriteString("<h1>")
-			if templ_7745c5c3_Err = render.Text(f.heading()).Write(templ_7745c5c3_Buffer, `cases/form.templ`, 16, 20); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.heading())
 			templ_7745c5c3_Buffer.WriteString("</h1>")
 			if f.ID != "" && f.Title != f.ID {
 				templ_7745c5c3_Buffer.WriteString("<code>")
-				if templ_7745c5c3_Err = render.Text(f.ID).Write(templ_7745c5c3_Buffer, `cases/form.templ`, 18, 16); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, f.ID)
 				templ_7745c5c3_Buffer.WriteString("</code>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
-			templ_7745c5c3_Err = components.FormError(f.Errors).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FormError(f.Errors))
 			if len(f.Problems) > 0 {
 				templ_7745c5c3_Buffer.WriteString("<ul class=\"note bad lines\">")
 				for _, problem := range f.Problems {
 					templ_7745c5c3_Buffer.WriteString("<li>")
-					if templ_7745c5c3_Err = render.Text(problem).Write(templ_7745c5c3_Buffer, `cases/form.templ`, 25, 18); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, problem)
 					templ_7745c5c3_Buffer.WriteString("</li>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</ul>")
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if f.FromRun != "" && f.ID == "" {
-				templ_7745c5c3_Err = components.Note(components.ToneNone, "This copies the data of the run.", "Inputs, outputs and the recorded results of its steps are kept until you delete the case, even if the run is deleted.").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneNone, "This copies the data of the run.", "Inputs, outputs and the recorded results of its steps are kept until you delete the case, even if the run is deleted."))
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if len(f.Unrecorded) > 0 {
-				templ_7745c5c3_Err = components.Note(components.ToneWait, "The results of some nodes are secrets, so they are not recorded.", "Add stubs: "+strings.Join(f.Unrecorded, ", ")+".").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneWait, "The results of some nodes are secrets, so they are not recorded.", "Add stubs: "+strings.Join(f.Unrecorded, ", ")+"."))
 			}
 			templ_7745c5c3_Buffer.WriteString(" <form class=\"case-form\" method=\"post\" enctype=\"multipart/form-data\" action=\"")
-			if templ_7745c5c3_Err = render.URL(f.action()).Write(templ_7745c5c3_Buffer, `cases/form.templ`, 35, 89); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, f.action())
 			templ_7745c5c3_Buffer.WriteString("\" id=\"case-form\">")
 			if f.FromRun != "" {
 				templ_7745c5c3_Buffer.WriteString("<input type=\"hidden\" name=\"from_run\" value=\"")
-				if templ_7745c5c3_Err = render.Attribute(f.FromRun).Write(templ_7745c5c3_Buffer, `cases/form.templ`, 37, 58); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, f.FromRun)
 				templ_7745c5c3_Buffer.WriteString("\"> ")
 			}
 			templ_7745c5c3_Buffer.WriteString("<input type=\"hidden\" name=\"checks\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(whole(len(f.Checks))).Write(templ_7745c5c3_Buffer, `cases/form.templ`, 39, 66); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, whole(len(f.Checks)))
 			templ_7745c5c3_Buffer.WriteString("\"> <button class=\"unseen\" type=\"submit\" tabindex=\"-1\" aria-hidden=\"true\">Save</button><section class=\"card\" aria-labelledby=\"about\"><h2 id=\"about\">Case</h2><div class=\"body settings-stack\">")
-			templ_7745c5c3_Err = components.Input(components.Field{Name: "name", Label: "Name", Value: f.Name, Error: f.Errors["name"], Help: "Such as refund-late.", Autocomplete: "off", Attrs: templ.Attributes{"maxlength": "200"}}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Input(components.Field{Name: "tags", Label: "Tags", Value: f.Tags, Optional: true, Error: f.Errors["tags"], Help: "Separated by commas, such as must.", Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "name", Label: "Name", Value: f.Name, Error: f.Errors["name"], Help: "Such as refund-late.", Autocomplete: "off", Attrs: templ.Attributes{"maxlength": "200"}}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "tags", Label: "Tags", Value: f.Tags, Optional: true, Error: f.Errors["tags"], Help: "Separated by commas, such as must.", Autocomplete: "off"}))
 			templ_7745c5c3_Buffer.WriteString("</div></section><section class=\"card\" aria-labelledby=\"inputs\"><h2 id=\"inputs\">Inputs</h2><div class=\"body settings-stack\">")
 			if len(f.Inputs) == 0 {
 				templ_7745c5c3_Buffer.WriteString("<p class=\"muted\">The flow has no inputs.</p>")
 			}
 			for _, in := range f.Inputs {
 				if in.Credentials != nil {
-					templ_7745c5c3_Err = components.Select(components.Field{ID: in.Field.ID, Name: in.Name, Label: in.Label, Optional: true, Value: in.Value, Options: in.Credentials, Help: "A case has no secrets: choose a credential.", Error: in.Error}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Select(components.Field{ID: in.Field.ID, Name: in.Name, Label: in.Label, Optional: true, Value: in.Value, Options: in.Credentials, Help: "A case has no secrets: choose a credential.", Error: in.Error}))
 				} else {
-					templ_7745c5c3_Err = components.RunInput(in.RunField).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.RunInput(in.RunField))
 				}
 			}
 			for _, name := range f.Gone {
 				templ_7745c5c3_Buffer.WriteString("<p class=\"muted\">The flow has no input <code>")
-				if templ_7745c5c3_Err = render.Text(name).Write(templ_7745c5c3_Buffer, `cases/form.templ`, 62, 57); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, name)
 				templ_7745c5c3_Buffer.WriteString("</code> any more. Saving removes it from the case.</p>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</div></section>")
-			templ_7745c5c3_Err = checkRows(f).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, checkRows(f))
 			templ_7745c5c3_Buffer.WriteString("<details class=\"card\"")
 			if f.expecting() {
 				templ_7745c5c3_Buffer.WriteString(" open")
@@ -136,44 +92,25 @@ func Form(p layout.Page, f FormPage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("><summary><h2>Expected outputs</h2></summary><div class=\"body settings-stack\">")
 			for i, v := range f.Expected {
 				templ_7745c5c3_Buffer.WriteString("<input type=\"hidden\" name=\"")
-				if templ_7745c5c3_Err = render.Attribute(field("expected", i, "name")).Write(templ_7745c5c3_Buffer, `cases/form.templ`, 71, 62); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, field("expected", i, "name"))
 				templ_7745c5c3_Buffer.WriteString("\" value=\"")
-				if templ_7745c5c3_Err = render.Attribute(v.Name).Write(templ_7745c5c3_Buffer, `cases/form.templ`, 71, 79); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, v.Name)
 				templ_7745c5c3_Buffer.WriteString("\">")
-				templ_7745c5c3_Err = components.TextArea(components.Field{Name: field("expected", i, "value"), Label: v.Name, Value: v.Value, Optional: true, Error: v.Error, Attrs: templ.Attributes{"rows": "2"}}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.TextArea(components.Field{Name: field("expected", i, "value"), Label: v.Name, Value: v.Value, Optional: true, Error: v.Error, Attrs: templ.Attributes{"rows": "2"}}))
 			}
 			templ_7745c5c3_Buffer.WriteString("</div></details> ")
 			if f.answered() {
 				templ_7745c5c3_Buffer.WriteString("<details class=\"card\" open><summary><h2>Answers of people</h2></summary><div class=\"body settings-stack\">")
 				for i, a := range f.Answers {
 					templ_7745c5c3_Buffer.WriteString("<fieldset><legend>")
-					if templ_7745c5c3_Err = render.Text(a.Label).Write(templ_7745c5c3_Buffer, `cases/form.templ`, 82, 25); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, a.Label)
 					templ_7745c5c3_Buffer.WriteString("</legend> <input type=\"hidden\" name=\"")
-					if templ_7745c5c3_Err = render.Attribute(field("answer", i, "node")).Write(templ_7745c5c3_Buffer, `cases/form.templ`, 83, 62); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, field("answer", i, "node"))
 					templ_7745c5c3_Buffer.WriteString("\" value=\"")
-					if templ_7745c5c3_Err = render.Attribute(a.Node).Write(templ_7745c5c3_Buffer, `cases/form.templ`, 83, 79); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, a.Node)
 					templ_7745c5c3_Buffer.WriteString("\">")
-					templ_7745c5c3_Err = components.Select(components.Field{Name: field("answer", i, "decision"), Label: "Decision", Value: a.Decision, Options: decisions, Optional: true}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ_7745c5c3_Err = components.TextArea(components.Field{Name: field("answer", i, "values"), Label: "Edited values as JSON", Value: a.Values, Optional: true, Mono: true, Error: a.Error, Attrs: templ.Attributes{"rows": "2"}}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Select(components.Field{Name: field("answer", i, "decision"), Label: "Decision", Value: a.Decision, Options: decisions, Optional: true}))
+					render.Component(ctx, templ_7745c5c3_Buffer, components.TextArea(components.Field{Name: field("answer", i, "values"), Label: "Edited values as JSON", Value: a.Values, Optional: true, Mono: true, Error: a.Error, Attrs: templ.Attributes{"rows": "2"}}))
 					templ_7745c5c3_Buffer.WriteString("</fieldset>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</div></details> ")
@@ -186,26 +123,14 @@ func Form(p layout.Page, f FormPage) templ.Component {
 				templ_7745c5c3_Buffer.WriteString("><summary><h2>Stubs</h2><small class=\"muted\">Results instead of those of nodes</small></summary><div class=\"body settings-stack\">")
 				for i, s := range f.Stubs {
 					templ_7745c5c3_Buffer.WriteString("<fieldset><legend>")
-					if templ_7745c5c3_Err = render.Text(s.Label).Write(templ_7745c5c3_Buffer, `cases/form.templ`, 100, 25); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, s.Label)
 					templ_7745c5c3_Buffer.WriteString("</legend> <input type=\"hidden\" name=\"")
-					if templ_7745c5c3_Err = render.Attribute(field("stub", i, "node")).Write(templ_7745c5c3_Buffer, `cases/form.templ`, 101, 60); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, field("stub", i, "node"))
 					templ_7745c5c3_Buffer.WriteString("\" value=\"")
-					if templ_7745c5c3_Err = render.Attribute(s.Node).Write(templ_7745c5c3_Buffer, `cases/form.templ`, 101, 77); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, s.Node)
 					templ_7745c5c3_Buffer.WriteString("\">")
-					templ_7745c5c3_Err = components.Select(components.Field{Name: field("stub", i, "mode"), Label: "Gives", Value: s.Mode, Options: stubModes, Optional: true}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ_7745c5c3_Err = components.TextArea(components.Field{Name: field("stub", i, "value"), Label: "Outputs as JSON, or an error code", Value: s.Value, Optional: true, Mono: true, Error: s.Error, Attrs: templ.Attributes{"rows": "2"}}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Select(components.Field{Name: field("stub", i, "mode"), Label: "Gives", Value: s.Mode, Options: stubModes, Optional: true}))
+					render.Component(ctx, templ_7745c5c3_Buffer, components.TextArea(components.Field{Name: field("stub", i, "value"), Label: "Outputs as JSON, or an error code", Value: s.Value, Optional: true, Mono: true, Error: s.Error, Attrs: templ.Attributes{"rows": "2"}}))
 					templ_7745c5c3_Buffer.WriteString("</fieldset>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</div></details> ")
@@ -215,54 +140,25 @@ func Form(p layout.Page, f FormPage) templ.Component {
 				templ_7745c5c3_Buffer.WriteString(" open")
 			}
 			templ_7745c5c3_Buffer.WriteString("><summary><h2>More</h2></summary><div class=\"body settings-stack\">")
-			templ_7745c5c3_Err = components.Input(components.Field{Name: "repeat", Label: "Runs", Value: f.Repeat, Optional: true, Error: f.Errors["repeat"], Help: "How often the case runs, up to 10.", Attrs: templ.Attributes{"inputmode": "numeric"}}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Input(components.Field{Name: "pass", Label: "Must pass", Value: f.Pass, Optional: true, Error: f.Errors["pass"], Help: "How many of these runs; all by default.", Attrs: templ.Attributes{"inputmode": "numeric"}}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Input(components.Field{Name: "now", Label: "Time in the run", Value: f.Now, Optional: true, Error: f.Errors["now"], Help: "Such as 2026-01-01T12:00:00Z.", Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.TextArea(components.Field{Name: "notes", Label: "Notes", Value: f.Notes, Optional: true}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "repeat", Label: "Runs", Value: f.Repeat, Optional: true, Error: f.Errors["repeat"], Help: "How often the case runs, up to 10.", Attrs: templ.Attributes{"inputmode": "numeric"}}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "pass", Label: "Must pass", Value: f.Pass, Optional: true, Error: f.Errors["pass"], Help: "How many of these runs; all by default.", Attrs: templ.Attributes{"inputmode": "numeric"}}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "now", Label: "Time in the run", Value: f.Now, Optional: true, Error: f.Errors["now"], Help: "Such as 2026-01-01T12:00:00Z.", Autocomplete: "off"}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.TextArea(components.Field{Name: "notes", Label: "Notes", Value: f.Notes, Optional: true}))
 			templ_7745c5c3_Buffer.WriteString("</div></details><div class=\"bar\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Save", Look: components.LookPrimary}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Save and run", Name: "act", Value: "run"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Cancel", Look: components.LookQuiet, Href: ListPath(f.FlowID)}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Save", Look: components.LookPrimary}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Save and run", Name: "act", Value: "run"}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Cancel", Look: components.LookQuiet, Href: ListPath(f.FlowID)}))
 			templ_7745c5c3_Buffer.WriteString("</div></form>")
 			if f.ID != "" {
 				templ_7745c5c3_Buffer.WriteString("<form class=\"case-delete\" method=\"post\" action=\"")
-				if templ_7745c5c3_Err = render.URL(caseURL(f.FlowID, f.ID)+"/delete").Write(templ_7745c5c3_Buffer, `cases/form.templ`, 125, 87); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, caseURL(f.FlowID, f.ID)+"/delete")
 				templ_7745c5c3_Buffer.WriteString("\">")
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Delete case", Icon: "trash-2", Look: components.LookDanger}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Delete case", Icon: "trash-2", Look: components.LookDanger}))
 				templ_7745c5c3_Buffer.WriteString("</form>")
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p.WithSheet("tests.css")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, layout.Layout(p.WithSheet("tests.css")))
 		return nil
 	})
 }
@@ -276,37 +172,18 @@ func checkRows(f FormPage) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<section class=\"card check-rows\" aria-labelledby=\"checks\"><h2 id=\"checks\">Checks</h2><div class=\"body settings-stack\">")
 		for i, c := range f.Checks {
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<div class=\"")
 				var templ_7745c5c3_Var20 = []any{"check-row", templ.KV("wrong", c.Error != "")}
-				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var20...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var20).String()).Write(templ_7745c5c3_Buffer, `cases/form.templ`, 1, 0); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+
+				render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var20).String())
 				templ_7745c5c3_Buffer.WriteString("\" role=\"group\" aria-label=\"")
-				if templ_7745c5c3_Err = render.Attribute("Check "+whole(i+1)).Write(templ_7745c5c3_Buffer, `cases/form.templ`, 138, 112); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, "Check "+whole(i+1))
 				templ_7745c5c3_Buffer.WriteString("\"")
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 			}
 			templ_7745c5c3_Buffer.WriteString("><select class=\"select\" name=\"")
-			if templ_7745c5c3_Err = render.Attribute(field("check", i, "output")).Write(templ_7745c5c3_Buffer, `cases/form.templ`, 139, 62); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, field("check", i, "output"))
 			templ_7745c5c3_Buffer.WriteString("\" aria-label=\"Of\"><option value=\"\"")
 			if c.Output == "" {
 				templ_7745c5c3_Buffer.WriteString(" selected")
@@ -314,149 +191,95 @@ func checkRows(f FormPage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString(">The run</option> ")
 			for _, o := range f.Outputs {
 				templ_7745c5c3_Buffer.WriteString("<option value=\"")
-				if templ_7745c5c3_Err = render.Attribute(o.Value).Write(templ_7745c5c3_Buffer, `cases/form.templ`, 142, 30); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, o.Value)
 				templ_7745c5c3_Buffer.WriteString("\"")
 				if c.Output == o.Value {
 					templ_7745c5c3_Buffer.WriteString(" selected")
 				}
 				templ_7745c5c3_Buffer.WriteString(">")
-				if templ_7745c5c3_Err = render.Text(o.Label).Write(templ_7745c5c3_Buffer, `cases/form.templ`, 142, 76); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, o.Label)
 				templ_7745c5c3_Buffer.WriteString("</option>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</select> <select class=\"select\" name=\"")
-			if templ_7745c5c3_Err = render.Attribute(field("check", i, "kind")).Write(templ_7745c5c3_Buffer, `cases/form.templ`, 145, 60); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, field("check", i, "kind"))
 			templ_7745c5c3_Buffer.WriteString("\" aria-label=\"Check\">")
 			for _, k := range CheckKinds {
 				templ_7745c5c3_Buffer.WriteString("<option value=\"")
-				if templ_7745c5c3_Err = render.Attribute(k.Value).Write(templ_7745c5c3_Buffer, `cases/form.templ`, 147, 30); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, k.Value)
 				templ_7745c5c3_Buffer.WriteString("\"")
 				if c.Kind == k.Value {
 					templ_7745c5c3_Buffer.WriteString(" selected")
 				}
 				templ_7745c5c3_Buffer.WriteString(">")
-				if templ_7745c5c3_Err = render.Text(k.Label).Write(templ_7745c5c3_Buffer, `cases/form.templ`, 147, 74); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, k.Label)
 				templ_7745c5c3_Buffer.WriteString("</option>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</select> <textarea class=\"area\" name=\"")
-			if templ_7745c5c3_Err = render.Attribute(field("check", i, "value")).Write(templ_7745c5c3_Buffer, `cases/form.templ`, 150, 61); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, field("check", i, "value"))
 			templ_7745c5c3_Buffer.WriteString("\" rows=\"1\" aria-label=\"Value\" spellcheck=\"false\">")
-			if templ_7745c5c3_Err = render.Text(c.Value).Write(templ_7745c5c3_Buffer, `cases/form.templ`, 150, 120); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, c.Value)
 			templ_7745c5c3_Buffer.WriteString("</textarea> <label class=\"watch\"><input type=\"checkbox\" name=\"")
-			if templ_7745c5c3_Err = render.Attribute(field("check", i, "watch")).Write(templ_7745c5c3_Buffer, `cases/form.templ`, 152, 62); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, field("check", i, "watch"))
 			templ_7745c5c3_Buffer.WriteString("\"")
 			if c.Watch {
 				templ_7745c5c3_Buffer.WriteString(" checked")
 			}
 			templ_7745c5c3_Buffer.WriteString(" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute("Only show check "+whole(i+1)).Write(templ_7745c5c3_Buffer, `cases/form.templ`, 152, 130); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "Only show check "+whole(i+1))
 			templ_7745c5c3_Buffer.WriteString("\"> Only show</label><div class=\"check-more\"><label class=\"of-model\">Model <input class=\"input\" name=\"")
-			if templ_7745c5c3_Err = render.Attribute(field("check", i, "model")).Write(templ_7745c5c3_Buffer, `cases/form.templ`, 158, 61); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, field("check", i, "model"))
 			templ_7745c5c3_Buffer.WriteString("\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(c.Model).Write(templ_7745c5c3_Buffer, `cases/form.templ`, 158, 79); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, c.Model)
 			templ_7745c5c3_Buffer.WriteString("\" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute("Model of check "+whole(i+1)).Write(templ_7745c5c3_Buffer, `cases/form.templ`, 158, 125); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "Model of check "+whole(i+1))
 			templ_7745c5c3_Buffer.WriteString("\" placeholder=\"provider/model\" autocomplete=\"off\" spellcheck=\"false\"></label> <label>Least score <input class=\"input\" name=\"")
-			if templ_7745c5c3_Err = render.Attribute(field("check", i, "min")).Write(templ_7745c5c3_Buffer, `cases/form.templ`, 162, 59); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, field("check", i, "min"))
 			templ_7745c5c3_Buffer.WriteString("\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(c.Min).Write(templ_7745c5c3_Buffer, `cases/form.templ`, 162, 75); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, c.Min)
 			templ_7745c5c3_Buffer.WriteString("\" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute("Least score of check "+whole(i+1)).Write(templ_7745c5c3_Buffer, `cases/form.templ`, 162, 127); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "Least score of check "+whole(i+1))
 			templ_7745c5c3_Buffer.WriteString("\" placeholder=\"0 to 1\" inputmode=\"decimal\" autocomplete=\"off\"></label> <label class=\"of-judge\">Votes <select class=\"select\" name=\"")
-			if templ_7745c5c3_Err = render.Attribute(field("check", i, "votes")).Write(templ_7745c5c3_Buffer, `cases/form.templ`, 166, 63); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, field("check", i, "votes"))
 			templ_7745c5c3_Buffer.WriteString("\" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute("Votes of check "+whole(i+1)).Write(templ_7745c5c3_Buffer, `cases/form.templ`, 166, 109); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "Votes of check "+whole(i+1))
 			templ_7745c5c3_Buffer.WriteString("\">")
 			for _, o := range votes {
 				templ_7745c5c3_Buffer.WriteString("<option value=\"")
-				if templ_7745c5c3_Err = render.Attribute(o.Value).Write(templ_7745c5c3_Buffer, `cases/form.templ`, 168, 32); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, o.Value)
 				templ_7745c5c3_Buffer.WriteString("\"")
 				if c.Votes == o.Value {
 					templ_7745c5c3_Buffer.WriteString(" selected")
 				}
 				templ_7745c5c3_Buffer.WriteString(">")
-				if templ_7745c5c3_Err = render.Text(o.Label).Write(templ_7745c5c3_Buffer, `cases/form.templ`, 168, 77); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, o.Label)
 				templ_7745c5c3_Buffer.WriteString("</option>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</select></label> <label class=\"of-judge watch\"><input type=\"checkbox\" name=\"")
-			if templ_7745c5c3_Err = render.Attribute(field("check", i, "against")).Write(templ_7745c5c3_Buffer, `cases/form.templ`, 173, 65); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, field("check", i, "against"))
 			templ_7745c5c3_Buffer.WriteString("\"")
 			if c.Against {
 				templ_7745c5c3_Buffer.WriteString(" checked")
 			}
 			templ_7745c5c3_Buffer.WriteString(" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute("Compare check "+whole(i+1)+" with the baseline").Write(templ_7745c5c3_Buffer, `cases/form.templ`, 173, 156); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "Compare check "+whole(i+1)+" with the baseline")
 			templ_7745c5c3_Buffer.WriteString("\"> Compare with the baseline</label></div>")
 			if c.Error != "" {
 				templ_7745c5c3_Buffer.WriteString("<p class=\"error\">")
-				templ_7745c5c3_Err = components.Icon("circle-alert").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("circle-alert"))
 				templ_7745c5c3_Buffer.WriteString(" ")
-				if templ_7745c5c3_Err = render.Text(c.Error).Write(templ_7745c5c3_Buffer, `cases/form.templ`, 180, 16); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, c.Error)
 				templ_7745c5c3_Buffer.WriteString("</p>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
 		}
 		templ_7745c5c3_Buffer.WriteString("<div class=\"bar\">")
-		templ_7745c5c3_Err = components.Press(components.Button{Label: "Add check", Icon: "plus", Size: "small", Name: "act", Value: "add", Attrs: templ.Attributes{"formnovalidate": true}}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Add check", Icon: "plus", Size: "small", Name: "act", Value: "add", Attrs: templ.Attributes{"formnovalidate": true}}))
 		templ_7745c5c3_Buffer.WriteString("<span class=\"muted\">Rows without a check are left out. Without checks, the run must succeed.</span></div><details><summary>What to write</summary><dl class=\"kind-help\">")
 		for _, h := range kindHelp {
 			templ_7745c5c3_Buffer.WriteString("<div><dt>")
-			if templ_7745c5c3_Err = render.Text(h[0]).Write(templ_7745c5c3_Buffer, `cases/form.templ`, 193, 21); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, h[0])
 			templ_7745c5c3_Buffer.WriteString("</dt><dd>")
-			if templ_7745c5c3_Err = render.Text(h[1]).Write(templ_7745c5c3_Buffer, `cases/form.templ`, 193, 38); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, h[1])
 			templ_7745c5c3_Buffer.WriteString("</dd></div>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</dl></details></div></section>")

@@ -22,29 +22,16 @@ func Grid(p layout.Page, g GridPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var2 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: g.FlowID, Name: g.Flow, Live: g.LiveVersion, Here: "Tests"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: g.FlowID, Name: g.Flow, Live: g.LiveVersion, Here: "Tests"}))
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Icon: "arrow-left", Title: "All cases", Look: components.LookQuiet, Href: ListPath(g.FlowID)}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Icon: "arrow-left", Title: "All cases", Look: components.LookQuiet, Href: ListPath(g.FlowID)}))
 			templ_7745c5c3_Buffer.WriteString("<h1>Grid</h1><span class=\"muted\">Paste rows from a spreadsheet. Nothing is saved before you press Save.</span></div><form class=\"grid-form\" method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(GridPath(g.FlowID))).Write(templ_7745c5c3_Buffer, `cases/grid.templ`, 17, 82); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL(GridPath(g.FlowID)))
 			templ_7745c5c3_Buffer.WriteString("\"><input type=\"hidden\" name=\"set\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(g.Set).Write(templ_7745c5c3_Buffer, `cases/grid.templ`, 18, 48); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, g.Set)
 			templ_7745c5c3_Buffer.WriteString("\"> ")
 			if g.Answer.Message != "" {
-				templ_7745c5c3_Err = components.Note(components.ToneBad, "Nothing was saved.", g.Answer.Message).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneBad, "Nothing was saved.", g.Answer.Message))
 			}
 			templ_7745c5c3_Buffer.WriteString("<ul id=\"grid-errors\" class=\"note bad lines\"")
 			if len(g.Answer.Errors) == 0 {
@@ -53,35 +40,23 @@ func Grid(p layout.Page, g GridPage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString(">")
 			for _, e := range g.Answer.Errors {
 				templ_7745c5c3_Buffer.WriteString("<li>")
-				if templ_7745c5c3_Err = render.Text(e.where()).Write(templ_7745c5c3_Buffer, `cases/grid.templ`, 24, 20); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, e.where())
 				templ_7745c5c3_Buffer.WriteString("</li>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</ul><div class=\"scroll grid-scroll\" tabindex=\"-1\"><table class=\"table\" id=\"case-grid\" aria-label=\"Cases\" data-most=\"")
-			if templ_7745c5c3_Err = render.Attribute(whole(g.Most)).Write(templ_7745c5c3_Buffer, `cases/grid.templ`, 28, 84); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, whole(g.Most))
 			templ_7745c5c3_Buffer.WriteString("\"><thead><tr><th scope=\"col\" class=\"grid-number\"><span class=\"unseen\">Row</span></th>")
 			for _, c := range g.Columns {
 				templ_7745c5c3_Buffer.WriteString("<th scope=\"col\" data-name=\"")
-				if templ_7745c5c3_Err = render.Attribute(c.Name).Write(templ_7745c5c3_Buffer, `cases/grid.templ`, 33, 42); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, c.Name)
 				templ_7745c5c3_Buffer.WriteString("\" data-label=\"")
-				if templ_7745c5c3_Err = render.Attribute(c.Label).Write(templ_7745c5c3_Buffer, `cases/grid.templ`, 33, 65); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, c.Label)
 				templ_7745c5c3_Buffer.WriteString("\"><bdi>")
-				if templ_7745c5c3_Err = render.Text(c.Label).Write(templ_7745c5c3_Buffer, `cases/grid.templ`, 34, 23); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, c.Label)
 				templ_7745c5c3_Buffer.WriteString("</bdi> ")
 				if c.about() != "" {
 					templ_7745c5c3_Buffer.WriteString("<small>")
-					if templ_7745c5c3_Err = render.Text(c.about()).Write(templ_7745c5c3_Buffer, `cases/grid.templ`, 36, 28); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, c.about())
 					templ_7745c5c3_Buffer.WriteString("</small>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</th>")
@@ -89,51 +64,28 @@ func Grid(p layout.Page, g GridPage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("</tr></thead> <tbody>")
 			for i, r := range g.Rows {
 				templ_7745c5c3_Buffer.WriteString("<tr data-id=\"")
-				if templ_7745c5c3_Err = render.Attribute(r.ID).Write(templ_7745c5c3_Buffer, `cases/grid.templ`, 44, 25); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, r.ID)
 				templ_7745c5c3_Buffer.WriteString("\"><th scope=\"row\" class=\"grid-number\">")
-				if templ_7745c5c3_Err = render.Text(whole(i+1)).Write(templ_7745c5c3_Buffer, `cases/grid.templ`, 45, 58); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, whole(i+1))
 				templ_7745c5c3_Buffer.WriteString("</th>")
 				for _, text := range r.Cells {
 					templ_7745c5c3_Buffer.WriteString("<td dir=\"auto\">")
-					if templ_7745c5c3_Err = render.Text(text).Write(templ_7745c5c3_Buffer, `cases/grid.templ`, 47, 30); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, text)
 					templ_7745c5c3_Buffer.WriteString("</td>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</tr>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</tbody></table></div><div class=\"bar\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Save", Look: components.LookPrimary}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Undo", Icon: "undo-2", Type: "button", Attrs: templ.Attributes{"id": "grid-undo", "hidden": true}}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Redo", Icon: "redo-2", Type: "button", Attrs: templ.Attributes{"id": "grid-redo", "hidden": true}}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Cancel", Look: components.LookQuiet, Href: ListPath(g.FlowID)}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Save", Look: components.LookPrimary}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Undo", Icon: "undo-2", Type: "button", Attrs: templ.Attributes{"id": "grid-undo", "hidden": true}}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Redo", Icon: "redo-2", Type: "button", Attrs: templ.Attributes{"id": "grid-redo", "hidden": true}}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Cancel", Look: components.LookQuiet, Href: ListPath(g.FlowID)}))
 			templ_7745c5c3_Buffer.WriteString("<span id=\"grid-status\" class=\"muted\" role=\"status\"></span></div><details class=\"card grid-text\"><summary>As text</summary><div class=\"body\"><label for=\"grid-table\">Tabs between cells, in quotes if a cell has several lines. Rows with an ID change that case.</label> <textarea class=\"area mono\" id=\"grid-table\" name=\"table\" rows=\"12\" spellcheck=\"false\">")
-			if templ_7745c5c3_Err = render.Text(g.Text).Write(templ_7745c5c3_Buffer, `cases/grid.templ`, 65, 99); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, g.Text)
 			templ_7745c5c3_Buffer.WriteString("</textarea></div></details></form>")
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p.WithSheet("tests.css")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, layout.Layout(p.WithSheet("tests.css")))
 		return nil
 	})
 }

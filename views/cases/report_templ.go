@@ -22,20 +22,11 @@ func Report(p layout.Page, r ReportPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var2 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: r.FlowID, Name: r.Flow, Live: r.LiveVersion, Here: "Tests"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = ReportBody(r).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: r.FlowID, Name: r.Flow, Live: r.LiveVersion, Here: "Tests"}))
+			render.Component(ctx, templ_7745c5c3_Buffer, ReportBody(r))
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p.WithSheet("tests.css")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, layout.Layout(p.WithSheet("tests.css")))
 		return nil
 	})
 }
@@ -47,156 +38,91 @@ func ReportBody(r ReportPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div id=\"report\" class=\"tests\"><div class=\"head\">")
-		templ_7745c5c3_Err = components.Press(components.Button{Icon: "arrow-left", Title: "All cases", Look: components.LookQuiet, Href: ListPath(r.FlowID)}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Icon: "arrow-left", Title: "All cases", Look: components.LookQuiet, Href: ListPath(r.FlowID)}))
 		templ_7745c5c3_Buffer.WriteString("<h1>Report</h1><span class=\"muted\">")
-		templ_7745c5c3_Err = components.Time(r.At, r.Now).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Time(r.At, r.Now))
 		templ_7745c5c3_Buffer.WriteString(" ")
-		if templ_7745c5c3_Err = render.Text(" · "+r.about()).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 24, 24); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, " · "+r.about())
 		templ_7745c5c3_Buffer.WriteString("</span><div class=\"actions\">")
 		if r.MayEdit && r.Again > 0 && r.Live == nil {
 			templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(r.path("/rerun")).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 28, 50); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, r.path("/rerun"))
 			templ_7745c5c3_Buffer.WriteString("\"><input type=\"hidden\" name=\"cases\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(r.Filter.Cases).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 29, 62); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, r.Filter.Cases)
 			templ_7745c5c3_Buffer.WriteString("\"> <input type=\"hidden\" name=\"tag\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(r.Filter.Tag).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 30, 58); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, r.Filter.Tag)
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: r.again(), Icon: "rotate-ccw"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: r.again(), Icon: "rotate-ccw"}))
 			templ_7745c5c3_Buffer.WriteString("</form>")
 		}
 		templ_7745c5c3_Buffer.WriteString("<details class=\"menu\"><summary class=\"btn\">")
-		templ_7745c5c3_Err = components.Icon("download").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("download"))
 		templ_7745c5c3_Buffer.WriteString(" Download</summary><div class=\"sheet\">")
 		for _, f := range formats {
 			templ_7745c5c3_Buffer.WriteString("<a class=\"item\" href=\"")
-			if templ_7745c5c3_Err = render.URL(r.path("/download?format="+f.Value)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 41, 67); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, r.path("/download?format="+f.Value))
 			templ_7745c5c3_Buffer.WriteString("\" download>")
-			if templ_7745c5c3_Err = render.Text(f.Label).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 41, 88); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.Label)
 			templ_7745c5c3_Buffer.WriteString("</a>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div></details></div></div>")
 		if r.Live != nil {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"card test-progress\" role=\"status\">")
-			templ_7745c5c3_Err = components.State("running").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.State("running"))
 			templ_7745c5c3_Buffer.WriteString("<progress max=\"")
-			if templ_7745c5c3_Err = render.Attribute(atLeastOne(r.Live.Total)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 50, 44); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, atLeastOne(r.Live.Total))
 			templ_7745c5c3_Buffer.WriteString("\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(whole(r.Live.Done)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 50, 73); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, whole(r.Live.Done))
 			templ_7745c5c3_Buffer.WriteString("\" aria-label=\"Runs done\"></progress> <span class=\"muted\">")
-			if templ_7745c5c3_Err = render.Text(r.Live.words()).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 51, 40); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, r.Live.words())
 			templ_7745c5c3_Buffer.WriteString("</span> ")
 			if r.MayEdit {
 				templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-				if templ_7745c5c3_Err = render.URL(r.path("/cancel")).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 53, 51); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, r.path("/cancel"))
 				templ_7745c5c3_Buffer.WriteString("\">")
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Cancel", Size: "small"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Cancel", Size: "small"}))
 				templ_7745c5c3_Buffer.WriteString("</form>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
 		}
 		if r.State == "failed" || r.State == "canceled" {
-			templ_7745c5c3_Err = components.Note(components.ToneWait, "The test did not run to its end.", "Cases without a result are not finished. Run them again.").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneWait, "The test did not run to its end.", "Cases without a result are not finished. Run them again."))
 		}
 		templ_7745c5c3_Buffer.WriteString("<div class=\"card report-lead\"><p>")
 		for _, piece := range r.lead() {
 			if piece.Case != "" {
 				templ_7745c5c3_Buffer.WriteString("<a class=\"link\" href=\"")
-				if templ_7745c5c3_Err = render.URL(r.open(piece.Case)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 66, 47); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, r.open(piece.Case))
 				templ_7745c5c3_Buffer.WriteString("\">")
-				if templ_7745c5c3_Err = render.Text(piece.Text).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 66, 62); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, piece.Text)
 				templ_7745c5c3_Buffer.WriteString("</a>")
 			} else {
-				if templ_7745c5c3_Err = render.Text(piece.Text).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 68, 18); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, piece.Text)
 			}
 		}
 		templ_7745c5c3_Buffer.WriteString("</p>")
 		if r.rest() != "" {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"muted\">")
-			if templ_7745c5c3_Err = render.Text(r.rest()).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 73, 31); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, r.rest())
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div><div class=\"candidate-cards\">")
 		for i, c := range r.Candidates {
-			templ_7745c5c3_Err = candidateCard(r, c, i).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, candidateCard(r, c, i))
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		if r.Open != nil {
-			templ_7745c5c3_Err = openCase(r, *r.Open).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, openCase(r, *r.Open))
 		}
-		templ_7745c5c3_Err = reportCases(r).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, reportCases(r))
 		if r.Live == nil {
-			templ_7745c5c3_Err = reportNotes(r).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, reportNotes(r))
 		}
 		if r.Live != nil {
 			templ_7745c5c3_Buffer.WriteString("<div id=\"")
-			if templ_7745c5c3_Err = render.Attribute(r.pollID()).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 89, 23); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, r.pollID())
 			templ_7745c5c3_Buffer.WriteString("\" hidden data-hx-get=\"")
-			if templ_7745c5c3_Err = render.Attribute(r.poll()).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 89, 55); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, r.poll())
 			templ_7745c5c3_Buffer.WriteString("\" data-hx-trigger=\"load delay:1000ms, visibilitychange from:document\" data-hx-sync=\"this:drop\" data-hx-target=\"#report\" data-hx-swap=\"outerMorph\"></div>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
@@ -211,100 +137,56 @@ func candidateCard(r ReportPage, c CandidateCard, i int) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"card candidate-card\" role=\"group\" aria-label=\"")
-		if templ_7745c5c3_Err = render.Attribute(c.Label).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 96, 67); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, c.Label)
 		templ_7745c5c3_Buffer.WriteString("\"><h2>")
-		if templ_7745c5c3_Err = render.Text(c.Label).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 98, 12); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, c.Label)
 		templ_7745c5c3_Buffer.WriteString(" ")
 		if c.About != "" {
 			templ_7745c5c3_Buffer.WriteString("<small>")
-			if templ_7745c5c3_Err = render.Text(c.About).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 100, 20); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, c.About)
 			templ_7745c5c3_Buffer.WriteString("</small>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</h2><p class=\"passes\"><b>")
-		if templ_7745c5c3_Err = render.Text(components.Count(c.Passed)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 103, 51); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, components.Count(c.Passed))
 		templ_7745c5c3_Buffer.WriteString("</b> of ")
-		if templ_7745c5c3_Err = render.Text(components.Count(c.Total)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 103, 88); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, components.Count(c.Total))
 		templ_7745c5c3_Buffer.WriteString(" pass</p><svg class=\"pass-bar\" viewBox=\"0 0 100 4\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect x=\"0\" y=\"0\" width=\"")
-		if templ_7745c5c3_Err = render.Attribute(c.share()).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 104, 125); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, c.share())
 		templ_7745c5c3_Buffer.WriteString("\" height=\"4\"></rect></svg><dl>")
 		if c.Compared {
 			templ_7745c5c3_Buffer.WriteString("<div><dt>Compared</dt>")
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<dd class=\"")
 				var templ_7745c5c3_Var27 = []any{templ.KV("bad", c.Worse > 0)}
-				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var27...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var27).String()).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 1, 0); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+
+				render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var27).String())
 				templ_7745c5c3_Buffer.WriteString("\"")
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			if templ_7745c5c3_Err = render.Text(c.difference()).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 107, 85); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, c.difference())
 			templ_7745c5c3_Buffer.WriteString("</dd></div>")
 		}
 		templ_7745c5c3_Buffer.WriteString("<div><dt>Cost</dt><dd>")
-		if templ_7745c5c3_Err = render.Text(components.Money(c.Micros)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 112, 33); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, components.Money(c.Micros))
 		templ_7745c5c3_Buffer.WriteString(" <small>")
-		if templ_7745c5c3_Err = render.Text(c.Cost).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 113, 20); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, c.Cost)
 		templ_7745c5c3_Buffer.WriteString("</small></dd></div><div><dt>p95</dt><dd>")
-		if templ_7745c5c3_Err = render.Text(components.Duration(c.P95)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 119, 33); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, components.Duration(c.P95))
 		templ_7745c5c3_Buffer.WriteString(" <small>")
-		if templ_7745c5c3_Err = render.Text(c.Time).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 120, 20); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, c.Time)
 		templ_7745c5c3_Buffer.WriteString("</small></dd></div></dl>")
 		if c.Recorded {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"muted\">Cost and time are recorded ones.</p>")
 		}
 		if c.MayDraft {
 			templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(r.path("/draft")).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 128, 48); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, r.path("/draft"))
 			templ_7745c5c3_Buffer.WriteString("\"><input type=\"hidden\" name=\"candidate\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(whole(i)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 129, 58); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, whole(i))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Make this the draft", Size: "small"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Make this the draft", Size: "small"}))
 			templ_7745c5c3_Buffer.WriteString("</form>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
@@ -319,173 +201,108 @@ func openCase(r ReportPage, o OpenCase) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<section class=\"card open-case\" id=\"open-case\" aria-labelledby=\"open-title\" tabindex=\"-1\"><div class=\"title\">")
-		templ_7745c5c3_Err = mark(o.State).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, mark(o.State))
 		templ_7745c5c3_Buffer.WriteString("<h2 id=\"open-title\">")
-		if templ_7745c5c3_Err = render.Text(o.Title).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 141, 32); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, o.Title)
 		templ_7745c5c3_Buffer.WriteString("</h2>")
 		for _, t := range o.Tags {
-			templ_7745c5c3_Err = components.Tag(components.ToneNone, t).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneNone, t))
 		}
 		if len(o.Choices) > 1 {
 			templ_7745c5c3_Buffer.WriteString("<nav class=\"segments\" aria-label=\"Candidate\">")
 			for _, k := range o.Choices {
 				templ_7745c5c3_Buffer.WriteString("<a href=\"")
-				if templ_7745c5c3_Err = render.URL(r.choose(k)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 149, 25); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, r.choose(k))
 				templ_7745c5c3_Buffer.WriteString("\"")
 				if k.Current {
 					templ_7745c5c3_Buffer.WriteString(" aria-current=\"true\"")
 				}
 				templ_7745c5c3_Buffer.WriteString(">")
-				if templ_7745c5c3_Err = render.Text(k.Label).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 153, 16); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, k.Label)
 				templ_7745c5c3_Buffer.WriteString("</a>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</nav>")
 		}
 		templ_7745c5c3_Buffer.WriteString("<span class=\"steps\">")
 		if o.Previous != "" {
-			templ_7745c5c3_Err = components.Press(components.Button{Icon: "chevron-up", Title: "Previous case", Look: components.LookQuiet, Size: "small", Href: string(r.open(o.Previous))}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Icon: "chevron-up", Title: "Previous case", Look: components.LookQuiet, Size: "small", Href: string(r.open(o.Previous))}))
 		}
 		if o.Next != "" {
-			templ_7745c5c3_Err = components.Press(components.Button{Icon: "chevron-down", Title: "Next case", Look: components.LookQuiet, Size: "small", Href: string(r.open(o.Next))}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Icon: "chevron-down", Title: "Next case", Look: components.LookQuiet, Size: "small", Href: string(r.open(o.Next))}))
 		}
-		templ_7745c5c3_Err = components.Press(components.Button{Icon: "x", Title: "Close", Look: components.LookQuiet, Size: "small", Href: string(r.open(""))}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Icon: "x", Title: "Close", Look: components.LookQuiet, Size: "small", Href: string(r.open(""))}))
 		templ_7745c5c3_Buffer.WriteString("</span></div><div class=\"body\">")
 		if o.Message != "" {
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<p class=\"")
 				var templ_7745c5c3_Var40 = []any{"case-message", tone(o.State)}
-				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var40...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var40).String()).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 1, 0); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+
+				render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var40).String())
 				templ_7745c5c3_Buffer.WriteString("\"")
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			if templ_7745c5c3_Err = render.Text(o.Message).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 169, 58); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, o.Message)
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		}
 		templ_7745c5c3_Buffer.WriteString("<dl class=\"case-values\">")
 		for _, v := range o.Inputs {
 			templ_7745c5c3_Buffer.WriteString("<div><dt class=\"mono\">")
-			if templ_7745c5c3_Err = render.Text(v.Name).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 174, 31); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, v.Name)
 			templ_7745c5c3_Buffer.WriteString("</dt><dd>")
-			templ_7745c5c3_Err = components.Value(v).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Value(v))
 			templ_7745c5c3_Buffer.WriteString("</dd></div>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</dl>")
 		for _, d := range o.Outputs {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"diff-pair\" role=\"group\" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute("Output "+d.Name).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 182, 71); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "Output "+d.Name)
 			templ_7745c5c3_Buffer.WriteString("\">")
 			if o.Before != "" {
 				templ_7745c5c3_Buffer.WriteString("<div><header><b>")
-				if templ_7745c5c3_Err = render.Text(o.Before).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 186, 21); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, o.Before)
 				templ_7745c5c3_Buffer.WriteString("</b> <code>")
-				if templ_7745c5c3_Err = render.Text(d.Name).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 187, 22); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, d.Name)
 				templ_7745c5c3_Buffer.WriteString("</code> ")
 				if o.BeforeRun != "" {
 					templ_7745c5c3_Buffer.WriteString("<a class=\"link\" href=\"")
-					if templ_7745c5c3_Err = render.URL(templ.SafeURL(components.RunPath(o.BeforeRun))).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 189, 78); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.URL(templ_7745c5c3_Buffer, templ.SafeURL(components.RunPath(o.BeforeRun)))
 					templ_7745c5c3_Buffer.WriteString("\">Open run</a>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</header><p class=\"pieces\">")
 				for _, piece := range d.Before {
 					if piece.Changed {
 						templ_7745c5c3_Buffer.WriteString("<del>")
-						if templ_7745c5c3_Err = render.Text(piece.Text).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 195, 27); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, piece.Text)
 						templ_7745c5c3_Buffer.WriteString("</del>")
 					} else {
 						templ_7745c5c3_Buffer.WriteString("<span>")
-						if templ_7745c5c3_Err = render.Text(piece.Text).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 197, 28); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, piece.Text)
 						templ_7745c5c3_Buffer.WriteString("</span>")
 					}
 				}
 				templ_7745c5c3_Buffer.WriteString("</p></div>")
 			}
 			templ_7745c5c3_Buffer.WriteString("<div><header><b>")
-			if templ_7745c5c3_Err = render.Text(o.After).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 205, 19); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, o.After)
 			templ_7745c5c3_Buffer.WriteString("</b> <code>")
-			if templ_7745c5c3_Err = render.Text(d.Name).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 206, 21); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, d.Name)
 			templ_7745c5c3_Buffer.WriteString("</code> ")
 			if o.AfterRun != "" {
 				templ_7745c5c3_Buffer.WriteString("<a class=\"link\" href=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(components.RunPath(o.AfterRun))).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 208, 76); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(components.RunPath(o.AfterRun)))
 				templ_7745c5c3_Buffer.WriteString("\">Open run</a>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</header><p class=\"pieces\">")
 			for _, piece := range d.After {
 				if piece.Changed {
 					templ_7745c5c3_Buffer.WriteString("<ins>")
-					if templ_7745c5c3_Err = render.Text(piece.Text).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 214, 26); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, piece.Text)
 					templ_7745c5c3_Buffer.WriteString("</ins>")
 				} else {
 					templ_7745c5c3_Buffer.WriteString("<span>")
-					if templ_7745c5c3_Err = render.Text(piece.Text).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 216, 27); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, piece.Text)
 					templ_7745c5c3_Buffer.WriteString("</span>")
 				}
 			}
@@ -493,48 +310,28 @@ func openCase(r ReportPage, o OpenCase) templ.Component {
 		}
 		if len(o.Outputs) == 0 && o.AfterRun != "" {
 			templ_7745c5c3_Buffer.WriteString("<p><a class=\"link\" href=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(components.RunPath(o.AfterRun))).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 224, 75); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL(components.RunPath(o.AfterRun)))
 			templ_7745c5c3_Buffer.WriteString("\">Open run</a></p>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		if len(o.Checks) > 0 {
-			templ_7745c5c3_Err = checkPairs(o).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, checkPairs(o))
 		}
 		if len(o.Judges) > 0 {
-			templ_7745c5c3_Err = judgeVerdicts(r, o).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, judgeVerdicts(r, o))
 		}
 		if r.MayEdit && o.Exists {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"bar body\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Edit case", Icon: "pencil", Size: "small", Href: CasePath(r.FlowID, o.ID)}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Edit case", Icon: "pencil", Size: "small", Href: CasePath(r.FlowID, o.ID)}))
 			if o.Expect {
 				templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-				if templ_7745c5c3_Err = render.URL(r.path("/expect")).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 237, 51); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, r.path("/expect"))
 				templ_7745c5c3_Buffer.WriteString("\"><input type=\"hidden\" name=\"case\" value=\"")
-				if templ_7745c5c3_Err = render.Attribute(o.ID).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 238, 51); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, o.ID)
 				templ_7745c5c3_Buffer.WriteString("\"> <input type=\"hidden\" name=\"candidate\" value=\"")
-				if templ_7745c5c3_Err = render.Attribute(whole(o.Candidate)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 239, 70); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, whole(o.Candidate))
 				templ_7745c5c3_Buffer.WriteString("\">")
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Use as expected", Size: "small"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Use as expected", Size: "small"}))
 				templ_7745c5c3_Buffer.WriteString("</form>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
@@ -553,65 +350,36 @@ func judgeVerdicts(r ReportPage, o OpenCase) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<section class=\"judge-marks\" aria-labelledby=\"judge-marks\"><h3 id=\"judge-marks\">Check the judge</h3>")
 		for _, v := range o.Judges {
 			templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(r.path("/marks")).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 253, 48); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, r.path("/marks"))
 			templ_7745c5c3_Buffer.WriteString("\"><input type=\"hidden\" name=\"case\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(o.ID).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 254, 49); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, o.ID)
 			templ_7745c5c3_Buffer.WriteString("\"> <input type=\"hidden\" name=\"candidate\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(whole(o.Candidate)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 255, 68); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, whole(o.Candidate))
 			templ_7745c5c3_Buffer.WriteString("\"> <input type=\"hidden\" name=\"repeat\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(whole(v.Repeat)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 256, 62); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, whole(v.Repeat))
 			templ_7745c5c3_Buffer.WriteString("\"> <input type=\"hidden\" name=\"check\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(v.Check).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 257, 53); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, v.Check)
 			templ_7745c5c3_Buffer.WriteString("\"><p>")
-			templ_7745c5c3_Err = mark(v.State).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, mark(v.State))
 			templ_7745c5c3_Buffer.WriteString("<b>")
-			if templ_7745c5c3_Err = render.Text(v.Check).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 260, 17); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, v.Check)
 			templ_7745c5c3_Buffer.WriteString("</b> ")
-			if templ_7745c5c3_Err = render.Text(v.Reason).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 261, 15); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, v.Reason)
 			templ_7745c5c3_Buffer.WriteString(" <small>")
-			if templ_7745c5c3_Err = render.Text(v.Agreement).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 263, 19); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, v.Agreement)
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if v.Warning != "" {
 				templ_7745c5c3_Buffer.WriteString("<span class=\"wait\">")
-				if templ_7745c5c3_Err = render.Text(v.Warning).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 265, 37); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, v.Warning)
 				templ_7745c5c3_Buffer.WriteString("</span>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</small></p>")
 			if r.MayEdit {
 				templ_7745c5c3_Buffer.WriteString("<span class=\"bar\" role=\"group\" aria-label=\"")
-				if templ_7745c5c3_Err = render.Attribute("Is the verdict of "+v.Check+" right?").Write(templ_7745c5c3_Buffer, `cases/report.templ`, 270, 91); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, "Is the verdict of "+v.Check+" right?")
 				templ_7745c5c3_Buffer.WriteString("\">")
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Right", Size: "small", Name: "right", Value: "yes", Attrs: pressed(v.Marked == "right")}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Wrong", Size: "small", Name: "right", Value: "no", Attrs: pressed(v.Marked == "wrong")}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Right", Size: "small", Name: "right", Value: "yes", Attrs: pressed(v.Marked == "right")}))
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Wrong", Size: "small", Name: "right", Value: "no", Attrs: pressed(v.Marked == "wrong")}))
 				templ_7745c5c3_Buffer.WriteString("</span>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</form>")
@@ -633,28 +401,17 @@ func reportNotes(r ReportPage) templ.Component {
 				templ_7745c5c3_Buffer.WriteString(" open")
 			}
 			templ_7745c5c3_Buffer.WriteString("><summary><h2>Notes</h2></summary><form class=\"body\" method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(r.path("/notes")).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 285, 61); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, r.path("/notes"))
 			templ_7745c5c3_Buffer.WriteString("\"><label class=\"unseen\" for=\"notes\">Notes</label> <textarea class=\"area\" id=\"notes\" name=\"notes\" rows=\"3\" maxlength=\"")
-			if templ_7745c5c3_Err = render.Attribute(whole(r.MaxNotes)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 287, 89); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, whole(r.MaxNotes))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(r.Notes).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 287, 101); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, r.Notes)
 			templ_7745c5c3_Buffer.WriteString("</textarea>")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Save notes", Size: "small"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Save notes", Size: "small"}))
 			templ_7745c5c3_Buffer.WriteString("</form></details>")
 		} else if r.Notes != "" {
 			templ_7745c5c3_Buffer.WriteString("<section class=\"card report-notes\" aria-labelledby=\"notes\"><h2 id=\"notes\">Notes</h2><p class=\"body\">")
-			if templ_7745c5c3_Err = render.Text(r.Notes).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 294, 28); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, r.Notes)
 			templ_7745c5c3_Buffer.WriteString("</p></section>")
 		}
 		return nil
@@ -672,48 +429,31 @@ func checkPairs(o OpenCase) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<thead><tr><th scope=\"col\">Output</th><th scope=\"col\">Check</th>")
 			if o.BeforeRun != "" {
 				templ_7745c5c3_Buffer.WriteString("<th scope=\"col\">")
-				if templ_7745c5c3_Err = render.Text(o.Before).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 308, 32); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, o.Before)
 				templ_7745c5c3_Buffer.WriteString("</th>")
 			}
 			templ_7745c5c3_Buffer.WriteString("<th scope=\"col\">")
-			if templ_7745c5c3_Err = render.Text(o.After).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 310, 30); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, o.After)
 			templ_7745c5c3_Buffer.WriteString("</th></tr></thead> <tbody>")
 			for _, c := range o.Checks {
 				templ_7745c5c3_Buffer.WriteString("<tr><td><code>")
-				if templ_7745c5c3_Err = render.Text(c.Subject).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 316, 27); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, c.Subject)
 				templ_7745c5c3_Buffer.WriteString("</code></td><td>")
-				if templ_7745c5c3_Err = render.Text(c.Text).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 317, 18); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, c.Text)
 				templ_7745c5c3_Buffer.WriteString("</td>")
 				if o.BeforeRun != "" {
 					templ_7745c5c3_Buffer.WriteString("<td>")
-					templ_7745c5c3_Err = checkCell(c.Before).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, checkCell(c.Before))
 					templ_7745c5c3_Buffer.WriteString("</td>")
 				}
 				templ_7745c5c3_Buffer.WriteString("<td>")
-				templ_7745c5c3_Err = checkCell(c.After).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, checkCell(c.After))
 				templ_7745c5c3_Buffer.WriteString("</td></tr>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</tbody>")
 			return nil
 		})
-		templ_7745c5c3_Err = components.Table("Checks of "+o.Title).Render(templ.WithChildren(ctx, templ_7745c5c3_Var76), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var76), templ_7745c5c3_Buffer, components.Table("Checks of "+o.Title))
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		return nil
 	})
@@ -725,21 +465,14 @@ func checkCell(c *CheckResult) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if c != nil {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"check-cell\">")
-			templ_7745c5c3_Err = mark(c.State).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, mark(c.State))
 			templ_7745c5c3_Buffer.WriteString("<span>")
 			if c.Score != "" {
 				templ_7745c5c3_Buffer.WriteString("<b>")
-				if templ_7745c5c3_Err = render.Text(c.Score).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 339, 17); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, c.Score)
 				templ_7745c5c3_Buffer.WriteString("</b> ")
 			}
-			if templ_7745c5c3_Err = render.Text(c.Reason).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 341, 14); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, c.Reason)
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if c.Watch {
 				templ_7745c5c3_Buffer.WriteString("<small>only shown</small>")
@@ -759,9 +492,7 @@ func reportCases(r ReportPage) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<section class=\"card report-cases\" aria-labelledby=\"report-cases\"><div class=\"title\"><h2 id=\"report-cases\">Cases</h2><div class=\"bar row-filters\" role=\"group\" aria-label=\"Filter cases\">")
 		for _, k := range r.Pills {
 			templ_7745c5c3_Buffer.WriteString("<a class=\"chip\" href=\"")
-			if templ_7745c5c3_Err = render.URL(r.pill(k)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 359, 22); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, r.pill(k))
 			templ_7745c5c3_Buffer.WriteString("\"")
 			if r.chosen(k) {
 				templ_7745c5c3_Buffer.WriteString(" aria-current=\"true\"")
@@ -769,55 +500,32 @@ func reportCases(r ReportPage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString(">")
 			if k.Cases != "" {
 				{
-					templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-					templ_7745c5c3_Buffer := templ.GetBuffer()
-					var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 					templ_7745c5c3_Buffer.WriteString("<i class=\"")
 					var templ_7745c5c3_Var86 = []any{k.Cases}
-					templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var86...)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var86).String()).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 1, 0); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+
+					render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var86).String())
 					templ_7745c5c3_Buffer.WriteString("\" aria-hidden=\"true\"")
-					templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 				}
 				templ_7745c5c3_Buffer.WriteString("></i> ")
 			}
-			if templ_7745c5c3_Err = render.Text(k.Label).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 367, 15); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, k.Label)
 			templ_7745c5c3_Buffer.WriteString(" <span class=\"count\">")
-			if templ_7745c5c3_Err = render.Text(components.Count(k.Count)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 367, 65); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Count(k.Count))
 			templ_7745c5c3_Buffer.WriteString("</span></a>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div></div>")
 		if len(r.Rows) == 0 {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"body muted\">No cases match. <a class=\"link\" href=\"")
-			if templ_7745c5c3_Err = render.URL(r.with(ReportFilter{})).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 373, 86); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, r.with(ReportFilter{}))
 			templ_7745c5c3_Buffer.WriteString("\">Show all</a></p>")
 		} else {
 			templ_7745c5c3_Var91 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_Buffer.WriteString("<thead><tr><th scope=\"col\">Case</th>")
 				for _, c := range r.Candidates {
 					templ_7745c5c3_Buffer.WriteString("<th scope=\"col\">")
-					if templ_7745c5c3_Err = render.Text(c.Label).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 380, 32); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, c.Label)
 					templ_7745c5c3_Buffer.WriteString("</th>")
 				}
 				if r.Baseline >= 0 && len(r.Candidates) > 1 {
@@ -826,107 +534,56 @@ func reportCases(r ReportPage) templ.Component {
 				templ_7745c5c3_Buffer.WriteString("</tr></thead> <tbody>")
 				for _, c := range r.Rows {
 					templ_7745c5c3_Buffer.WriteString("<tr><td class=\"main\"><a class=\"row\" href=\"")
-					if templ_7745c5c3_Err = render.URL(r.open(c.ID)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 391, 42); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.URL(templ_7745c5c3_Buffer, r.open(c.ID))
 					templ_7745c5c3_Buffer.WriteString("\">")
-					if templ_7745c5c3_Err = render.Text(c.Title).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 391, 54); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, c.Title)
 					templ_7745c5c3_Buffer.WriteString("</a> ")
 					for _, t := range c.Tags {
-						templ_7745c5c3_Err = components.Tag(components.ToneNone, t).Render(ctx, templ_7745c5c3_Buffer)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneNone, t))
 					}
 					templ_7745c5c3_Buffer.WriteString("</td>")
 					for _, k := range c.Cells {
 						templ_7745c5c3_Buffer.WriteString("<td class=\"nowrap\">")
-						templ_7745c5c3_Err = mark(k.State).Render(ctx, templ_7745c5c3_Buffer)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Component(ctx, templ_7745c5c3_Buffer, mark(k.State))
 						{
-							templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-							templ_7745c5c3_Buffer := templ.GetBuffer()
-							var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 							templ_7745c5c3_Buffer.WriteString("<b class=\"")
 							var templ_7745c5c3_Var95 = []any{tone(k.State)}
-							templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var95...)
-							if templ_7745c5c3_Err != nil {
-								return templ_7745c5c3_Err
-							}
-							if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var95).String()).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 1, 0); templ_7745c5c3_Err != nil {
-								return templ_7745c5c3_Err
-							}
+
+							render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var95).String())
 							templ_7745c5c3_Buffer.WriteString("\"")
-							templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-							if templ_7745c5c3_Err != nil {
-								return templ_7745c5c3_Err
-							}
-							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-							if templ_7745c5c3_Err != nil {
-								return templ_7745c5c3_Err
-							}
-							templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 						}
 						templ_7745c5c3_Buffer.WriteString(">")
-						if templ_7745c5c3_Err = render.Text(k.text()).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 399, 46); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, k.text())
 						templ_7745c5c3_Buffer.WriteString("</b> ")
 						if k.Took > 0 {
 							templ_7745c5c3_Buffer.WriteString("<small>")
-							if templ_7745c5c3_Err = render.Text(components.Duration(k.Took)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 401, 46); templ_7745c5c3_Err != nil {
-								return templ_7745c5c3_Err
-							}
+							render.Text(templ_7745c5c3_Buffer, components.Duration(k.Took))
 							templ_7745c5c3_Buffer.WriteString("</small> ")
 						}
 						if k.Micros > 0 {
 							templ_7745c5c3_Buffer.WriteString("<small>")
-							if templ_7745c5c3_Err = render.Text(components.Money(k.Micros)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 404, 45); templ_7745c5c3_Err != nil {
-								return templ_7745c5c3_Err
-							}
+							render.Text(templ_7745c5c3_Buffer, components.Money(k.Micros))
 							templ_7745c5c3_Buffer.WriteString("</small> ")
 						}
 						if k.Flaky != "" {
-							templ_7745c5c3_Err = components.Tag(components.ToneWait, k.Flaky).Render(ctx, templ_7745c5c3_Buffer)
-							if templ_7745c5c3_Err != nil {
-								return templ_7745c5c3_Err
-							}
+							render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneWait, k.Flaky))
 						}
 						templ_7745c5c3_Buffer.WriteString("</td>")
 					}
 					if r.Baseline >= 0 && len(r.Candidates) > 1 {
 						{
-							templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-							templ_7745c5c3_Buffer := templ.GetBuffer()
-							var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 							templ_7745c5c3_Buffer.WriteString("<td class=\"")
 							var templ_7745c5c3_Var100 = []any{"wide", templ.KV("bad", c.Change == "worse"), templ.KV("ok", c.Change == "better")}
-							templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var100...)
-							if templ_7745c5c3_Err != nil {
-								return templ_7745c5c3_Err
-							}
-							if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var100).String()).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 1, 0); templ_7745c5c3_Err != nil {
-								return templ_7745c5c3_Err
-							}
+
+							render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var100).String())
 							templ_7745c5c3_Buffer.WriteString("\"")
-							templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-							if templ_7745c5c3_Err != nil {
-								return templ_7745c5c3_Err
-							}
-							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-							if templ_7745c5c3_Err != nil {
-								return templ_7745c5c3_Err
-							}
-							templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 						}
 						templ_7745c5c3_Buffer.WriteString(">")
-						if templ_7745c5c3_Err = render.Text(changeWord(c.Change)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 412, 127); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, changeWord(c.Change))
 						templ_7745c5c3_Buffer.WriteString("</td>")
 					}
 					templ_7745c5c3_Buffer.WriteString("</tr>")
@@ -934,27 +591,16 @@ func reportCases(r ReportPage) templ.Component {
 				templ_7745c5c3_Buffer.WriteString("</tbody>")
 				return nil
 			})
-			templ_7745c5c3_Err = components.Table("Cases and candidates").Render(templ.WithChildren(ctx, templ_7745c5c3_Var91), templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var91), templ_7745c5c3_Buffer, components.Table("Cases and candidates"))
 			if r.Matching > len(r.Rows) {
 				templ_7745c5c3_Buffer.WriteString("<p class=\"body muted\">")
-				if templ_7745c5c3_Err = render.Text(components.Count(len(r.Rows))).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 419, 57); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, components.Count(len(r.Rows)))
 				templ_7745c5c3_Buffer.WriteString(" of ")
-				if templ_7745c5c3_Err = render.Text(components.Count(r.Matching)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 419, 93); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, components.Count(r.Matching))
 				templ_7745c5c3_Buffer.WriteString(" <a class=\"link\" href=\"")
-				if templ_7745c5c3_Err = render.URL(r.more()).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 419, 127); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, r.more())
 				templ_7745c5c3_Buffer.WriteString("\">Show ")
-				if templ_7745c5c3_Err = render.Text(components.Count(ShownCases)).Write(templ_7745c5c3_Buffer, `cases/report.templ`, 419, 165); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, components.Count(ShownCases))
 				templ_7745c5c3_Buffer.WriteString(" more</a></p>")
 			}
 		}

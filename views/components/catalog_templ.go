@@ -18,64 +18,29 @@ func Mark(name string) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if shape := MarkShape(name); shape != "" {
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<span class=\"")
 				var templ_7745c5c3_Var2 = []any{"monogram", MarkHue(name)}
-				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var2...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var2).String()).Write(templ_7745c5c3_Buffer, `components/catalog.templ`, 1, 0); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+
+				render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var2).String())
 				templ_7745c5c3_Buffer.WriteString("\" aria-hidden=\"true\"")
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 			}
 			templ_7745c5c3_Buffer.WriteString("><svg viewBox=\"0 0 24 24\">")
-			templ_7745c5c3_Err = drawing(shape).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, drawing(shape))
 			templ_7745c5c3_Buffer.WriteString("</svg></span>")
 		} else {
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<span class=\"")
 				var templ_7745c5c3_Var4 = []any{"monogram", MarkHue(name)}
-				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var4...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var4).String()).Write(templ_7745c5c3_Buffer, `components/catalog.templ`, 1, 0); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+
+				render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var4).String())
 				templ_7745c5c3_Buffer.WriteString("\" aria-hidden=\"true\"")
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			if templ_7745c5c3_Err = render.Text(Monogram(name)).Write(templ_7745c5c3_Buffer, `components/catalog.templ`, 12, 79); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, Monogram(name))
 			templ_7745c5c3_Buffer.WriteString("</span>")
 		}
 		return nil
@@ -90,10 +55,7 @@ func SmallMark(name string) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if shape := MarkShape(name); shape != "" {
 			templ_7745c5c3_Buffer.WriteString("<svg class=\"model-mark\" width=\"12\" height=\"12\" viewBox=\"0 0 24 24\" aria-hidden=\"true\">")
-			templ_7745c5c3_Err = drawing(shape).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, drawing(shape))
 			templ_7745c5c3_Buffer.WriteString("</svg>")
 		}
 		return nil
@@ -108,14 +70,9 @@ func Abilities(list []string) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		for _, a := range list {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"ability\">")
-			templ_7745c5c3_Err = Icon(AbilityIcon(a)).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, Icon(AbilityIcon(a)))
 			templ_7745c5c3_Buffer.WriteString(" ")
-			if templ_7745c5c3_Err = render.Text(a).Write(templ_7745c5c3_Buffer, `components/catalog.templ`, 30, 6); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, a)
 			templ_7745c5c3_Buffer.WriteString("</span>")
 		}
 		return nil

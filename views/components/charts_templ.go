@@ -17,22 +17,13 @@ func Spark(s Sparkline) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<svg class=\"spark\" viewBox=\"")
-		if templ_7745c5c3_Err = render.Attribute(s.ViewBox()).Write(templ_7745c5c3_Buffer, `components/charts.templ`, 5, 41); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, s.ViewBox())
 		templ_7745c5c3_Buffer.WriteString("\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"")
-		if templ_7745c5c3_Err = render.Attribute(s.words()).Write(templ_7745c5c3_Buffer, `components/charts.templ`, 5, 104); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, s.words())
 		templ_7745c5c3_Buffer.WriteString("\"><title>")
-		if templ_7745c5c3_Err = render.Text(s.words()).Write(templ_7745c5c3_Buffer, `components/charts.templ`, 6, 20); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, s.words())
 		templ_7745c5c3_Buffer.WriteString("</title>")
-		templ_7745c5c3_Err = Rects(s.Rects()).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, Rects(s.Rects()))
 		templ_7745c5c3_Buffer.WriteString("</svg>")
 		return nil
 	})
@@ -45,41 +36,20 @@ func ShareBar(s Share) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<svg class=\"")
 			var templ_7745c5c3_Var6 = []any{"share", string(s.Tone)}
-			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var6...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var6).String()).Write(templ_7745c5c3_Buffer, `components/charts.templ`, 1, 0); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+
+			render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var6).String())
 			templ_7745c5c3_Buffer.WriteString("\" viewBox=\"0 0 100 4\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute(s.Label).Write(templ_7745c5c3_Buffer, `components/charts.templ`, 13, 118); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, s.Label)
 			templ_7745c5c3_Buffer.WriteString("\"")
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 		}
 		templ_7745c5c3_Buffer.WriteString("><title>")
-		if templ_7745c5c3_Err = render.Text(s.Label).Write(templ_7745c5c3_Buffer, `components/charts.templ`, 14, 18); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, s.Label)
 		templ_7745c5c3_Buffer.WriteString("</title><rect class=\"all\" width=\"100\" height=\"4\"></rect> <rect class=\"part\" width=\"")
-		if templ_7745c5c3_Err = render.Attribute(s.width()).Write(templ_7745c5c3_Buffer, `components/charts.templ`, 16, 38); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, s.width())
 		templ_7745c5c3_Buffer.WriteString("\" height=\"4\"></rect></svg>")
 		return nil
 	})
@@ -92,18 +62,11 @@ func OutcomeStrip(o Outcomes, label string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<svg class=\"spark strip\" viewBox=\"")
-		if templ_7745c5c3_Err = render.Attribute(o.viewBox()).Write(templ_7745c5c3_Buffer, `components/charts.templ`, 22, 47); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, o.viewBox())
 		templ_7745c5c3_Buffer.WriteString("\" preserveAspectRatio=\"xMinYMid\" role=\"img\" aria-label=\"")
-		if templ_7745c5c3_Err = render.Attribute(label).Write(templ_7745c5c3_Buffer, `components/charts.templ`, 22, 110); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, label)
 		templ_7745c5c3_Buffer.WriteString("\">")
-		templ_7745c5c3_Err = Rects(o.rects()).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, Rects(o.rects()))
 		templ_7745c5c3_Buffer.WriteString("</svg>")
 		return nil
 	})
@@ -117,44 +80,21 @@ func Rects(list []Rect) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		for _, r := range list {
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<rect x=\"")
-				if templ_7745c5c3_Err = render.Attribute(r.X).Write(templ_7745c5c3_Buffer, `components/charts.templ`, 30, 15); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, r.X)
 				templ_7745c5c3_Buffer.WriteString("\" y=\"")
-				if templ_7745c5c3_Err = render.Attribute(r.Y).Write(templ_7745c5c3_Buffer, `components/charts.templ`, 30, 25); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, r.Y)
 				templ_7745c5c3_Buffer.WriteString("\" width=\"")
-				if templ_7745c5c3_Err = render.Attribute(r.Width).Write(templ_7745c5c3_Buffer, `components/charts.templ`, 30, 43); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, r.Width)
 				templ_7745c5c3_Buffer.WriteString("\" height=\"")
-				if templ_7745c5c3_Err = render.Attribute(r.Height).Write(templ_7745c5c3_Buffer, `components/charts.templ`, 30, 63); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, r.Height)
 				templ_7745c5c3_Buffer.WriteString("\" class=\"")
 				var templ_7745c5c3_Var19 = []any{r.Class}
-				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var19...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var19).String()).Write(templ_7745c5c3_Buffer, `components/charts.templ`, 1, 0); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+
+				render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var19).String())
 				templ_7745c5c3_Buffer.WriteString("\"")
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 			}
 			templ_7745c5c3_Buffer.WriteString("></rect>")
 		}

@@ -22,9 +22,7 @@ func Icon(name string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<svg class=\"icon\" aria-hidden=\"true\"><use href=\"")
-		if templ_7745c5c3_Err = render.URL(IconURL(name)).Write(templ_7745c5c3_Buffer, `components/components.templ`, 10, 63); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, IconURL(name))
 		templ_7745c5c3_Buffer.WriteString("\"></use></svg>")
 		return nil
 	})
@@ -38,84 +36,38 @@ func Press(b Button) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if b.Href != "" {
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<a class=\"")
 				var templ_7745c5c3_Var4 = []any{b.classes()}
-				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var4...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var4).String()).Write(templ_7745c5c3_Buffer, `components/components.templ`, 1, 0); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+
+				render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var4).String())
 				templ_7745c5c3_Buffer.WriteString("\" href=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(b.Href)).Write(templ_7745c5c3_Buffer, `components/components.templ`, 16, 55); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(b.Href))
 				templ_7745c5c3_Buffer.WriteString("\"")
-				templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "a", b.named())
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+				render.Attributes(ctx, templ_7745c5c3_Buffer, "a", b.named())
+
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			templ_7745c5c3_Err = buttonFace(b).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, buttonFace(b))
 			templ_7745c5c3_Buffer.WriteString("</a>")
 		} else {
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<button class=\"")
 				var templ_7745c5c3_Var7 = []any{b.classes()}
-				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var7...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var7).String()).Write(templ_7745c5c3_Buffer, `components/components.templ`, 1, 0); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+
+				render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var7).String())
 				templ_7745c5c3_Buffer.WriteString("\" type=\"")
-				if templ_7745c5c3_Err = render.Attribute(cmp.Or(b.Type, "submit")).Write(templ_7745c5c3_Buffer, `components/components.templ`, 20, 63); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, cmp.Or(b.Type, "submit"))
 				templ_7745c5c3_Buffer.WriteString("\"")
 				if b.Disabled {
 					templ_7745c5c3_Buffer.WriteString(" disabled")
 				}
-				templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "button", b.named())
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+				render.Attributes(ctx, templ_7745c5c3_Buffer, "button", b.named())
+
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			templ_7745c5c3_Err = buttonFace(b).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, buttonFace(b))
 			templ_7745c5c3_Buffer.WriteString("</button>")
 		}
 		return nil
@@ -127,25 +79,16 @@ func buttonFace(b Button) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		if b.Icon != "" {
-			templ_7745c5c3_Err = Icon(b.Icon).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, Icon(b.Icon))
 		}
 		if b.Busy != "" {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"idle\">")
-			if templ_7745c5c3_Err = render.Text(b.Label).Write(templ_7745c5c3_Buffer, `components/components.templ`, 31, 30); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, b.Label)
 			templ_7745c5c3_Buffer.WriteString("</span> <span class=\"busy\">")
-			if templ_7745c5c3_Err = render.Text(b.Busy).Write(templ_7745c5c3_Buffer, `components/components.templ`, 32, 29); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, b.Busy)
 			templ_7745c5c3_Buffer.WriteString("</span>")
 		} else if b.Label != "" {
-			if templ_7745c5c3_Err = render.Text(b.Label).Write(templ_7745c5c3_Buffer, `components/components.templ`, 34, 11); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, b.Label)
 		}
 		return nil
 	})
@@ -158,48 +101,24 @@ func Note(tone Tone, title, text string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<div class=\"")
 			var templ_7745c5c3_Var15 = []any{"note", string(tone)}
-			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var15...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var15).String()).Write(templ_7745c5c3_Buffer, `components/components.templ`, 1, 0); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+
+			render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var15).String())
 			templ_7745c5c3_Buffer.WriteString("\" role=\"")
-			if templ_7745c5c3_Err = render.Attribute(noteRole(tone)).Write(templ_7745c5c3_Buffer, `components/components.templ`, 40, 58); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, noteRole(tone))
 			templ_7745c5c3_Buffer.WriteString("\"")
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 		}
 		templ_7745c5c3_Buffer.WriteString(">")
-		templ_7745c5c3_Err = Icon(tone.Icon()).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, Icon(tone.Icon()))
 		templ_7745c5c3_Buffer.WriteString("<div><p><b>")
-		if templ_7745c5c3_Err = render.Text(title).Write(templ_7745c5c3_Buffer, `components/components.templ`, 43, 16); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, title)
 		templ_7745c5c3_Buffer.WriteString("</b></p>")
 		if text != "" {
 			templ_7745c5c3_Buffer.WriteString("<p>")
-			if templ_7745c5c3_Err = render.Text(text).Write(templ_7745c5c3_Buffer, `components/components.templ`, 45, 13); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, text)
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div></div>")
@@ -214,33 +133,16 @@ func Tag(tone Tone, label string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<span class=\"")
 			var templ_7745c5c3_Var21 = []any{"tag", string(tone)}
-			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var21...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var21).String()).Write(templ_7745c5c3_Buffer, `components/components.templ`, 1, 0); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+
+			render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var21).String())
 			templ_7745c5c3_Buffer.WriteString("\"")
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 		}
 		templ_7745c5c3_Buffer.WriteString(">")
-		if templ_7745c5c3_Err = render.Text(label).Write(templ_7745c5c3_Buffer, `components/components.templ`, 53, 44); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, label)
 		templ_7745c5c3_Buffer.WriteString("</span>")
 		return nil
 	})
@@ -253,42 +155,20 @@ func State(state string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<span class=\"")
 			var templ_7745c5c3_Var25 = []any{"tag", string(SignOf(state).Tone)}
-			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var25...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var25).String()).Write(templ_7745c5c3_Buffer, `components/components.templ`, 1, 0); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+
+			render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var25).String())
 			templ_7745c5c3_Buffer.WriteString("\" data-state=\"")
-			if templ_7745c5c3_Err = render.Attribute(state).Write(templ_7745c5c3_Buffer, `components/components.templ`, 58, 69); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, state)
 			templ_7745c5c3_Buffer.WriteString("\"")
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 		}
 		templ_7745c5c3_Buffer.WriteString(">")
-		templ_7745c5c3_Err = Icon(SignOf(state).Icon).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, Icon(SignOf(state).Icon))
 		templ_7745c5c3_Buffer.WriteString(" ")
-		if templ_7745c5c3_Err = render.Text(StateWord(state)).Write(templ_7745c5c3_Buffer, `components/components.templ`, 60, 20); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, StateWord(state))
 		templ_7745c5c3_Buffer.WriteString("</span>")
 		return nil
 	})
@@ -301,47 +181,26 @@ func Tabs(label string, tabs []Tab) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<nav class=\"tabbar\" aria-label=\"")
-		if templ_7745c5c3_Err = render.Attribute(label).Write(templ_7745c5c3_Buffer, `components/components.templ`, 66, 39); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, label)
 		templ_7745c5c3_Buffer.WriteString("\">")
 		for _, t := range tabs {
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<a href=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(t.Href)).Write(templ_7745c5c3_Buffer, `components/components.templ`, 69, 32); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(t.Href))
 				templ_7745c5c3_Buffer.WriteString("\"")
 				if t.Current {
 					templ_7745c5c3_Buffer.WriteString(" aria-current=\"page\"")
 				}
-				templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "a", t.Attrs)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+				render.Attributes(ctx, templ_7745c5c3_Buffer, "a", t.Attrs)
+
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			if templ_7745c5c3_Err = render.Text(t.Label).Write(templ_7745c5c3_Buffer, `components/components.templ`, 75, 13); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, t.Label)
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if t.Count != "" {
 				templ_7745c5c3_Buffer.WriteString("<span class=\"count\">")
-				if templ_7745c5c3_Err = render.Text(t.Count).Write(templ_7745c5c3_Buffer, `components/components.templ`, 77, 34); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, t.Count)
 				templ_7745c5c3_Buffer.WriteString("</span>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</a>")
@@ -359,52 +218,33 @@ func TabPanels(id, label string, panels []Panel) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"tabs\"><div class=\"tabbar script-only\" role=\"tablist\" aria-label=\"")
-		if templ_7745c5c3_Err = render.Attribute(label).Write(templ_7745c5c3_Buffer, `components/components.templ`, 88, 67); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, label)
 		templ_7745c5c3_Buffer.WriteString("\">")
 		for i, p := range panels {
 			templ_7745c5c3_Buffer.WriteString("<button type=\"button\" role=\"tab\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute(panelID(id, "tab", i)).Write(templ_7745c5c3_Buffer, `components/components.templ`, 90, 63); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, panelID(id, "tab", i))
 			templ_7745c5c3_Buffer.WriteString("\" aria-controls=\"")
-			if templ_7745c5c3_Err = render.Attribute(panelID(id, "panel", i)).Write(templ_7745c5c3_Buffer, `components/components.templ`, 90, 105); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, panelID(id, "panel", i))
 			templ_7745c5c3_Buffer.WriteString("\" aria-selected=\"")
-			if templ_7745c5c3_Err = render.Attribute(strconv.FormatBool(i == 0)).Write(templ_7745c5c3_Buffer, `components/components.templ`, 90, 150); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, strconv.FormatBool(i == 0))
 			templ_7745c5c3_Buffer.WriteString("\" tabindex=\"")
-			if templ_7745c5c3_Err = render.Attribute(tabStop(i == 0)).Write(templ_7745c5c3_Buffer, `components/components.templ`, 90, 179); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, tabStop(i == 0))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(p.Label).Write(templ_7745c5c3_Buffer, `components/components.templ`, 90, 191); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, p.Label)
 			templ_7745c5c3_Buffer.WriteString("</button>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		for i, p := range panels {
 			templ_7745c5c3_Buffer.WriteString("<div role=\"tabpanel\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute(panelID(id, "panel", i)).Write(templ_7745c5c3_Buffer, `components/components.templ`, 94, 52); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, panelID(id, "panel", i))
 			templ_7745c5c3_Buffer.WriteString("\" aria-labelledby=\"")
-			if templ_7745c5c3_Err = render.Attribute(panelID(id, "tab", i)).Write(templ_7745c5c3_Buffer, `components/components.templ`, 94, 94); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, panelID(id, "tab", i))
 			templ_7745c5c3_Buffer.WriteString("\"")
 			if i != 0 {
 				templ_7745c5c3_Buffer.WriteString(" hidden")
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			templ_7745c5c3_Err = p.Content.Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, p.Content)
 			templ_7745c5c3_Buffer.WriteString("</div>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
@@ -420,31 +260,17 @@ func Dialog(id, title string) templ.Component {
 		templ_7745c5c3_Var43 := templ.GetChildren(ctx)
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<dialog class=\"dialog\" id=\"")
-		if templ_7745c5c3_Err = render.Attribute(id).Write(templ_7745c5c3_Buffer, `components/components.templ`, 103, 31); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, id)
 		templ_7745c5c3_Buffer.WriteString("\" aria-labelledby=\"")
-		if templ_7745c5c3_Err = render.Attribute(id+"-title").Write(templ_7745c5c3_Buffer, `components/components.templ`, 103, 65); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, id+"-title")
 		templ_7745c5c3_Buffer.WriteString("\"><header><h2 id=\"")
-		if templ_7745c5c3_Err = render.Attribute(id+"-title").Write(templ_7745c5c3_Buffer, `components/components.templ`, 105, 25); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, id+"-title")
 		templ_7745c5c3_Buffer.WriteString("\">")
-		if templ_7745c5c3_Err = render.Text(title).Write(templ_7745c5c3_Buffer, `components/components.templ`, 105, 35); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, title)
 		templ_7745c5c3_Buffer.WriteString("</h2>")
-		templ_7745c5c3_Err = Press(Button{Icon: "x", Title: "Close", Look: LookQuiet, Size: "small", Type: "button", Attrs: templ.Attributes{"commandfor": id, "command": "close"}}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, Press(Button{Icon: "x", Title: "Close", Look: LookQuiet, Size: "small", Type: "button", Attrs: templ.Attributes{"commandfor": id, "command": "close"}}))
 		templ_7745c5c3_Buffer.WriteString("</header><div class=\"body\">")
-		templ_7745c5c3_Err = templ_7745c5c3_Var43.Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var43)
 		templ_7745c5c3_Buffer.WriteString("</div></dialog>")
 		return nil
 	})
@@ -458,23 +284,13 @@ func EmptyState(e Empty) templ.Component {
 		templ_7745c5c3_Var48 := templ.GetChildren(ctx)
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"empty\"><span class=\"sign\">")
-		templ_7745c5c3_Err = Icon(e.Icon).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, Icon(e.Icon))
 		templ_7745c5c3_Buffer.WriteString("</span><h2>")
-		if templ_7745c5c3_Err = render.Text(e.Title).Write(templ_7745c5c3_Buffer, `components/components.templ`, 120, 15); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, e.Title)
 		templ_7745c5c3_Buffer.WriteString("</h2><p>")
-		if templ_7745c5c3_Err = render.Text(e.Text).Write(templ_7745c5c3_Buffer, `components/components.templ`, 121, 13); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, e.Text)
 		templ_7745c5c3_Buffer.WriteString("</p><div class=\"next\">")
-		templ_7745c5c3_Err = templ_7745c5c3_Var48.Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var48)
 		templ_7745c5c3_Buffer.WriteString("</div></div>")
 		return nil
 	})
@@ -487,25 +303,15 @@ func CopyButton(label, text string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<button type=\"button\" class=\"btn quiet small only copy script-only\" aria-label=\"")
-		if templ_7745c5c3_Err = render.Attribute(label).Write(templ_7745c5c3_Buffer, `components/components.templ`, 130, 87); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, label)
 		templ_7745c5c3_Buffer.WriteString("\" title=\"")
-		if templ_7745c5c3_Err = render.Attribute(label).Write(templ_7745c5c3_Buffer, `components/components.templ`, 130, 103); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, label)
 		templ_7745c5c3_Buffer.WriteString("\" data-copy=\"")
-		if templ_7745c5c3_Err = render.Attribute(text).Write(templ_7745c5c3_Buffer, `components/components.templ`, 130, 122); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, text)
 		templ_7745c5c3_Buffer.WriteString("\"><svg class=\"icon todo\" aria-hidden=\"true\"><use href=\"")
-		if templ_7745c5c3_Err = render.URL(IconURL("copy")).Write(templ_7745c5c3_Buffer, `components/components.templ`, 131, 71); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, IconURL("copy"))
 		templ_7745c5c3_Buffer.WriteString("\"></use></svg> <svg class=\"icon done\" aria-hidden=\"true\"><use href=\"")
-		if templ_7745c5c3_Err = render.URL(IconURL("check")).Write(templ_7745c5c3_Buffer, `components/components.templ`, 132, 72); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, IconURL("check"))
 		templ_7745c5c3_Buffer.WriteString("\"></use></svg></button>")
 		return nil
 	})
@@ -519,18 +325,11 @@ func Code(label, text string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"code\"><pre tabindex=\"0\" role=\"region\" aria-label=\"")
-		if templ_7745c5c3_Err = render.Attribute(label).Write(templ_7745c5c3_Buffer, `components/components.templ`, 140, 52); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, label)
 		templ_7745c5c3_Buffer.WriteString("\"><code>")
-		if templ_7745c5c3_Err = render.Text(text).Write(templ_7745c5c3_Buffer, `components/components.templ`, 140, 67); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, text)
 		templ_7745c5c3_Buffer.WriteString("</code></pre>")
-		templ_7745c5c3_Err = CopyButton("Copy "+label, text).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, CopyButton("Copy "+label, text))
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		return nil
 	})
@@ -545,14 +344,9 @@ func Table(label string) templ.Component {
 		templ_7745c5c3_Var60 := templ.GetChildren(ctx)
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"scroll\" role=\"region\" aria-label=\"")
-		if templ_7745c5c3_Err = render.Attribute(label).Write(templ_7745c5c3_Buffer, `components/components.templ`, 148, 53); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, label)
 		templ_7745c5c3_Buffer.WriteString("\" tabindex=\"0\"><table class=\"table\">")
-		templ_7745c5c3_Err = templ_7745c5c3_Var60.Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var60)
 		templ_7745c5c3_Buffer.WriteString("</table></div>")
 		return nil
 	})
@@ -568,33 +362,19 @@ func Pagination(p Pages) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<nav class=\"pages\" aria-label=\"Pages\">")
 			if p.Before != "" {
 				templ_7745c5c3_Buffer.WriteString("<a class=\"btn small\" rel=\"prev\" href=\"")
-				if templ_7745c5c3_Err = render.URL(p.link("before", p.Before)).Write(templ_7745c5c3_Buffer, `components/components.templ`, 160, 69); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, p.link("before", p.Before))
 				templ_7745c5c3_Buffer.WriteString("\">")
-				templ_7745c5c3_Err = Icon("chevron-left").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, Icon("chevron-left"))
 				templ_7745c5c3_Buffer.WriteString(" ")
-				if templ_7745c5c3_Err = render.Text(cmp.Or(p.Previous, "Newer")).Write(templ_7745c5c3_Buffer, `components/components.templ`, 162, 34); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, cmp.Or(p.Previous, "Newer"))
 				templ_7745c5c3_Buffer.WriteString("</a> ")
 			}
 			if p.After != "" {
 				templ_7745c5c3_Buffer.WriteString("<a class=\"btn small\" rel=\"next\" href=\"")
-				if templ_7745c5c3_Err = render.URL(p.link("after", p.After)).Write(templ_7745c5c3_Buffer, `components/components.templ`, 166, 67); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, p.link("after", p.After))
 				templ_7745c5c3_Buffer.WriteString("\">")
-				if templ_7745c5c3_Err = render.Text(cmp.Or(p.Next, "Older")).Write(templ_7745c5c3_Buffer, `components/components.templ`, 167, 30); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = Icon("chevron-right").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, cmp.Or(p.Next, "Older"))
+				render.Component(ctx, templ_7745c5c3_Buffer, Icon("chevron-right"))
 				templ_7745c5c3_Buffer.WriteString("</a>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</nav>")

@@ -39,54 +39,31 @@ func FlowCrumbs(f FlowHead) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"flow-head\"><nav class=\"crumbs\" aria-label=\"Breadcrumb\"><a href=\"/flows\">Flows</a> <span aria-hidden=\"true\">/</span> <a class=\"of-flow\" href=\"")
-		if templ_7745c5c3_Err = render.URL(FlowURL(f.ID, "")).Write(templ_7745c5c3_Buffer, `components/crumbs.templ`, 31, 46); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, FlowURL(f.ID, ""))
 		templ_7745c5c3_Buffer.WriteString("\" title=\"")
-		if templ_7745c5c3_Err = render.Attribute(f.Name).Write(templ_7745c5c3_Buffer, `components/crumbs.templ`, 31, 63); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, f.Name)
 		templ_7745c5c3_Buffer.WriteString("\" dir=\"auto\">")
-		if templ_7745c5c3_Err = render.Text(f.Name).Write(templ_7745c5c3_Buffer, `components/crumbs.templ`, 31, 85); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, f.Name)
 		templ_7745c5c3_Buffer.WriteString("</a> ")
 		if f.Under != "" {
 			templ_7745c5c3_Buffer.WriteString("<span aria-hidden=\"true\">/</span> <a href=\"")
-			if templ_7745c5c3_Err = render.URL(VersionsURL(f.ID)).Write(templ_7745c5c3_Buffer, `components/crumbs.templ`, 34, 31); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, VersionsURL(f.ID))
 			templ_7745c5c3_Buffer.WriteString("\">Versions</a> <span aria-hidden=\"true\">/</span> <span>")
-			if templ_7745c5c3_Err = render.Text(f.Under).Write(templ_7745c5c3_Buffer, `components/crumbs.templ`, 36, 19); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.Under)
 			templ_7745c5c3_Buffer.WriteString("</span> ")
 		}
 		if f.Live > 0 && f.Changed {
 			templ_7745c5c3_Buffer.WriteString("<a class=\"live-chip draft-chip\" href=\"")
-			if templ_7745c5c3_Err = render.URL(f.draftURL()).Write(templ_7745c5c3_Buffer, `components/crumbs.templ`, 39, 55); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, f.draftURL())
 			templ_7745c5c3_Buffer.WriteString("\" title=\"Compare the draft with the live version\">")
-			templ_7745c5c3_Err = Icon("pencil").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, Icon("pencil"))
 			templ_7745c5c3_Buffer.WriteString(" ")
-			if templ_7745c5c3_Err = render.Text(f.draftWords()).Write(templ_7745c5c3_Buffer, `components/crumbs.templ`, 41, 21); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.draftWords())
 			templ_7745c5c3_Buffer.WriteString("</a>")
 		}
-		templ_7745c5c3_Err = LiveChip(f.ID, f.Live).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, LiveChip(f.ID, f.Live))
 		templ_7745c5c3_Buffer.WriteString("</nav>")
-		templ_7745c5c3_Err = FlowTabs(f.ID, f.Here, f.FlowFacts).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, FlowTabs(f.ID, f.Here, f.FlowFacts))
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		return nil
 	})
@@ -100,24 +77,15 @@ func LiveChip(flowID string, version int64) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if version > 0 {
 			templ_7745c5c3_Buffer.WriteString("<a class=\"live-chip ok\" href=\"")
-			if templ_7745c5c3_Err = render.URL(VersionsURL(flowID)).Write(templ_7745c5c3_Buffer, `components/crumbs.templ`, 53, 52); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, VersionsURL(flowID))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = Icon("radio").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, Icon("radio"))
 			templ_7745c5c3_Buffer.WriteString(" v")
-			if templ_7745c5c3_Err = render.Text(Count(int(version))).Write(templ_7745c5c3_Buffer, `components/crumbs.templ`, 55, 25); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, Count(int(version)))
 			templ_7745c5c3_Buffer.WriteString(" live</a>")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<a class=\"live-chip\" href=\"")
-			if templ_7745c5c3_Err = render.URL(VersionsURL(flowID)).Write(templ_7745c5c3_Buffer, `components/crumbs.templ`, 58, 49); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, VersionsURL(flowID))
 			templ_7745c5c3_Buffer.WriteString("\">Not published</a>")
 		}
 		return nil
@@ -133,21 +101,14 @@ func FlowTabs(flowID, here string, facts FlowFacts) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<nav class=\"tabbar flow-tabs\" aria-label=\"Flow\">")
 		for _, t := range flowTabs(flowID) {
 			templ_7745c5c3_Buffer.WriteString("<a href=\"")
-			if templ_7745c5c3_Err = render.URL(t.url).Write(templ_7745c5c3_Buffer, `components/crumbs.templ`, 67, 16); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, t.url)
 			templ_7745c5c3_Buffer.WriteString("\"")
 			if t.label == here {
 				templ_7745c5c3_Buffer.WriteString(" aria-current=\"page\"")
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			if templ_7745c5c3_Err = render.Text(t.label).Write(templ_7745c5c3_Buffer, `components/crumbs.templ`, 71, 13); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = tabCount(facts.count(t.label)).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, t.label)
+			render.Component(ctx, templ_7745c5c3_Buffer, tabCount(facts.count(t.label)))
 			templ_7745c5c3_Buffer.WriteString("</a>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</nav>")
@@ -163,9 +124,7 @@ func tabCount(n string) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if n != "" {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"count\">")
-			if templ_7745c5c3_Err = render.Text(n).Write(templ_7745c5c3_Buffer, `components/crumbs.templ`, 79, 25); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, n)
 			templ_7745c5c3_Buffer.WriteString("</span>")
 		}
 		return nil

@@ -18,14 +18,9 @@ func DocsLink(page string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<a class=\"docs-link\" href=\"")
-		if templ_7745c5c3_Err = render.URL(templ.SafeURL("/docs/"+page)).Write(templ_7745c5c3_Buffer, `components/docs_link.templ`, 6, 59); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, templ.SafeURL("/docs/"+page))
 		templ_7745c5c3_Buffer.WriteString("\">")
-		templ_7745c5c3_Err = Icon("book-open").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, Icon("book-open"))
 		templ_7745c5c3_Buffer.WriteString(" Docs</a>")
 		return nil
 	})

@@ -19,83 +19,37 @@ func Input(f Field) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"field\">")
-		templ_7745c5c3_Err = FieldLabel(f).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, FieldLabel(f))
 		if f.kind() == "file" {
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<input class=\"")
 				var templ_7745c5c3_Var2 = []any{f.classes("input")}
-				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var2...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var2).String()).Write(templ_7745c5c3_Buffer, `components/fields.templ`, 1, 0); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+
+				render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var2).String())
 				templ_7745c5c3_Buffer.WriteString("\" type=\"file\"")
-				templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "input", f.ControlAttrs())
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+				render.Attributes(ctx, templ_7745c5c3_Buffer, "input", f.ControlAttrs())
+
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
 		} else {
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<input class=\"")
 				var templ_7745c5c3_Var4 = []any{f.classes("input")}
-				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var4...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var4).String()).Write(templ_7745c5c3_Buffer, `components/fields.templ`, 1, 0); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+
+				render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var4).String())
 				templ_7745c5c3_Buffer.WriteString("\" type=\"")
-				if templ_7745c5c3_Err = render.Attribute(f.kind()).Write(templ_7745c5c3_Buffer, `components/fields.templ`, 12, 54); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, f.kind())
 				templ_7745c5c3_Buffer.WriteString("\" value=\"")
-				if templ_7745c5c3_Err = render.Attribute(f.Value).Write(templ_7745c5c3_Buffer, `components/fields.templ`, 12, 72); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, f.Value)
 				templ_7745c5c3_Buffer.WriteString("\"")
-				templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "input", f.ControlAttrs())
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+				render.Attributes(ctx, templ_7745c5c3_Buffer, "input", f.ControlAttrs())
+
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
 		}
-		templ_7745c5c3_Err = FieldNotes(f).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, FieldNotes(f))
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		return nil
 	})
@@ -108,47 +62,21 @@ func TextArea(f Field) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"field\">")
-		templ_7745c5c3_Err = FieldLabel(f).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, FieldLabel(f))
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<textarea class=\"")
 			var templ_7745c5c3_Var9 = []any{f.classes("area")}
-			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var9...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var9).String()).Write(templ_7745c5c3_Buffer, `components/fields.templ`, 1, 0); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+
+			render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var9).String())
 			templ_7745c5c3_Buffer.WriteString("\"")
-			templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "textarea", f.ControlAttrs())
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+			render.Attributes(ctx, templ_7745c5c3_Buffer, "textarea", f.ControlAttrs())
+
 		}
 		templ_7745c5c3_Buffer.WriteString(">")
-		if templ_7745c5c3_Err = render.Text(f.Value).Write(templ_7745c5c3_Buffer, `components/fields.templ`, 22, 73); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, f.Value)
 		templ_7745c5c3_Buffer.WriteString("</textarea>")
-		templ_7745c5c3_Err = FieldNotes(f).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, FieldNotes(f))
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		return nil
 	})
@@ -161,59 +89,31 @@ func Select(f Field) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"field\">")
-		templ_7745c5c3_Err = FieldLabel(f).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, FieldLabel(f))
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<select class=\"")
 			var templ_7745c5c3_Var13 = []any{f.classes("select")}
-			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var13...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var13).String()).Write(templ_7745c5c3_Buffer, `components/fields.templ`, 1, 0); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+
+			render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var13).String())
 			templ_7745c5c3_Buffer.WriteString("\"")
-			templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "select", f.ControlAttrs())
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+			render.Attributes(ctx, templ_7745c5c3_Buffer, "select", f.ControlAttrs())
+
 		}
 		templ_7745c5c3_Buffer.WriteString(">")
 		for _, o := range f.Options {
 			templ_7745c5c3_Buffer.WriteString("<option value=\"")
-			if templ_7745c5c3_Err = render.Attribute(o.Value).Write(templ_7745c5c3_Buffer, `components/fields.templ`, 33, 27); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, o.Value)
 			templ_7745c5c3_Buffer.WriteString("\"")
 			if o.Value == f.Value {
 				templ_7745c5c3_Buffer.WriteString(" selected")
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			if templ_7745c5c3_Err = render.Text(o.Label).Write(templ_7745c5c3_Buffer, `components/fields.templ`, 33, 72); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, o.Label)
 			templ_7745c5c3_Buffer.WriteString("</option>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</select>")
-		templ_7745c5c3_Err = FieldNotes(f).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, FieldNotes(f))
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		return nil
 	})
@@ -227,44 +127,22 @@ func Checkbox(f Field) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"check\">")
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<input type=\"checkbox\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(cmp.Or(f.Value, "on")).Write(templ_7745c5c3_Buffer, `components/fields.templ`, 43, 54); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, cmp.Or(f.Value, "on"))
 			templ_7745c5c3_Buffer.WriteString("\"")
 			if f.Checked {
 				templ_7745c5c3_Buffer.WriteString(" checked")
 			}
-			templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "input", f.checkbox().ControlAttrs())
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+			render.Attributes(ctx, templ_7745c5c3_Buffer, "input", f.checkbox().ControlAttrs())
+
 		}
 		templ_7745c5c3_Buffer.WriteString("> <label for=\"")
-		if templ_7745c5c3_Err = render.Attribute(f.ControlID()).Write(templ_7745c5c3_Buffer, `components/fields.templ`, 44, 28); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, f.ControlID())
 		templ_7745c5c3_Buffer.WriteString("\">")
-		if templ_7745c5c3_Err = render.Text(f.Label).Write(templ_7745c5c3_Buffer, `components/fields.templ`, 44, 40); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, f.Label)
 		templ_7745c5c3_Buffer.WriteString("</label>")
-		templ_7745c5c3_Err = FieldNotes(f).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, FieldNotes(f))
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		return nil
 	})
@@ -275,13 +153,9 @@ func FieldLabel(f Field) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<label for=\"")
-		if templ_7745c5c3_Err = render.Attribute(f.ControlID()).Write(templ_7745c5c3_Buffer, `components/fields.templ`, 50, 27); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, f.ControlID())
 		templ_7745c5c3_Buffer.WriteString("\">")
-		if templ_7745c5c3_Err = render.Text(f.Label).Write(templ_7745c5c3_Buffer, `components/fields.templ`, 51, 11); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, f.Label)
 		templ_7745c5c3_Buffer.WriteString(" ")
 		if f.Optional {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"optional\">optional</span>")
@@ -300,29 +174,18 @@ func FieldNotes(f Field) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if f.Error != "" {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"error\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.ControlID()+"-error").Write(templ_7745c5c3_Buffer, `components/fields.templ`, 62, 48); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.ControlID()+"-error")
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = Icon("circle-alert").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, Icon("circle-alert"))
 			templ_7745c5c3_Buffer.WriteString(" ")
-			if templ_7745c5c3_Err = render.Text(f.Error).Write(templ_7745c5c3_Buffer, `components/fields.templ`, 64, 12); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.Error)
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		}
 		if f.Help != "" {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"help\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.ControlID()+"-help").Write(templ_7745c5c3_Buffer, `components/fields.templ`, 68, 46); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.ControlID()+"-help")
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(f.Help).Write(templ_7745c5c3_Buffer, `components/fields.templ`, 68, 57); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.Help)
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		}
 		return nil
@@ -336,10 +199,7 @@ func FormError(errors Errors) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		if errors[""] != "" {
-			templ_7745c5c3_Err = Note(ToneBad, errors[""], "").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, Note(ToneBad, errors[""], ""))
 		}
 		return nil
 	})
@@ -352,17 +212,11 @@ func FileURL(f RunField) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<input class=\"input file-url\" type=\"text\" inputmode=\"url\" autocomplete=\"off\" spellcheck=\"false\" name=\"")
-		if templ_7745c5c3_Err = render.Attribute("url."+f.Name).Write(templ_7745c5c3_Buffer, `components/fields.templ`, 81, 119); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "url."+f.Name)
 		templ_7745c5c3_Buffer.WriteString("\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(f.URL).Write(templ_7745c5c3_Buffer, `components/fields.templ`, 81, 135); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, f.URL)
 		templ_7745c5c3_Buffer.WriteString("\" placeholder=\"or paste a URL: https://…\" aria-label=\"")
-		if templ_7745c5c3_Err = render.Attribute(f.urlLabel()).Write(templ_7745c5c3_Buffer, `components/fields.templ`, 81, 205); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, f.urlLabel())
 		templ_7745c5c3_Buffer.WriteString("\">")
 		return nil
 	})

@@ -21,103 +21,58 @@ func Thumb(g Graph) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<p>Empty</p>")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<svg viewBox=\"")
-			if templ_7745c5c3_Err = render.Attribute(g.viewBox()).Write(templ_7745c5c3_Buffer, `components/graphs.templ`, 9, 29); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, g.viewBox())
 			templ_7745c5c3_Buffer.WriteString("\" role=\"img\" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute(g.words()).Write(templ_7745c5c3_Buffer, `components/graphs.templ`, 9, 65); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, g.words())
 			templ_7745c5c3_Buffer.WriteString("\">")
 			for _, d := range g.paths() {
 				templ_7745c5c3_Buffer.WriteString("<path d=\"")
-				if templ_7745c5c3_Err = render.Attribute(d).Write(templ_7745c5c3_Buffer, `components/graphs.templ`, 11, 16); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, d)
 				templ_7745c5c3_Buffer.WriteString("\"></path> ")
 			}
 			for _, n := range g.Nodes {
 				{
-					templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-					templ_7745c5c3_Buffer := templ.GetBuffer()
-					var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 					templ_7745c5c3_Buffer.WriteString("<g class=\"")
 					var templ_7745c5c3_Var5 = []any{"g-" + n.Group}
-					templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var5...)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var5).String()).Write(templ_7745c5c3_Buffer, `components/graphs.templ`, 1, 0); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+
+					render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var5).String())
 					templ_7745c5c3_Buffer.WriteString("\"")
 					if g.Live {
 						templ_7745c5c3_Buffer.WriteString(" data-step=\"")
-						if templ_7745c5c3_Err = render.Attribute(n.ID).Write(templ_7745c5c3_Buffer, `components/graphs.templ`, 17, 23); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Attribute(templ_7745c5c3_Buffer, n.ID)
 						templ_7745c5c3_Buffer.WriteString("\"")
 					}
-					templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 				}
 				templ_7745c5c3_Buffer.WriteString("><rect x=\"")
-				if templ_7745c5c3_Err = render.Attribute(Coordinate(n.X)).Write(templ_7745c5c3_Buffer, `components/graphs.templ`, 20, 31); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, Coordinate(n.X))
 				templ_7745c5c3_Buffer.WriteString("\" y=\"")
-				if templ_7745c5c3_Err = render.Attribute(Coordinate(n.Y)).Write(templ_7745c5c3_Buffer, `components/graphs.templ`, 20, 53); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, Coordinate(n.Y))
 				templ_7745c5c3_Buffer.WriteString("\" width=\"")
-				if templ_7745c5c3_Err = render.Attribute(Coordinate(GraphNodeWidth)).Write(templ_7745c5c3_Buffer, `components/graphs.templ`, 20, 90); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, Coordinate(GraphNodeWidth))
 				templ_7745c5c3_Buffer.WriteString("\" height=\"")
-				if templ_7745c5c3_Err = render.Attribute(Coordinate(nodeHeight)).Write(templ_7745c5c3_Buffer, `components/graphs.templ`, 20, 124); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, Coordinate(nodeHeight))
 				templ_7745c5c3_Buffer.WriteString("\" rx=\"18\"></rect> ")
 				if n.Icon == "" {
 					templ_7745c5c3_Buffer.WriteString("<rect class=\"dot\" x=\"")
-					if templ_7745c5c3_Err = render.Attribute(Coordinate(n.X+20)).Write(templ_7745c5c3_Buffer, `components/graphs.templ`, 22, 49); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, Coordinate(n.X+20))
 					templ_7745c5c3_Buffer.WriteString("\" y=\"")
-					if templ_7745c5c3_Err = render.Attribute(Coordinate(n.Y+24)).Write(templ_7745c5c3_Buffer, `components/graphs.templ`, 22, 76); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, Coordinate(n.Y+24))
 					templ_7745c5c3_Buffer.WriteString("\" width=\"48\" height=\"48\" rx=\"12\"></rect> ")
 				} else {
 					templ_7745c5c3_Buffer.WriteString("<svg class=\"glyph\" x=\"")
-					if templ_7745c5c3_Err = render.Attribute(Coordinate(n.X+18)).Write(templ_7745c5c3_Buffer, `components/graphs.templ`, 24, 50); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, Coordinate(n.X+18))
 					templ_7745c5c3_Buffer.WriteString("\" y=\"")
-					if templ_7745c5c3_Err = render.Attribute(Coordinate(n.Y+22)).Write(templ_7745c5c3_Buffer, `components/graphs.templ`, 24, 77); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, Coordinate(n.Y+22))
 					templ_7745c5c3_Buffer.WriteString("\" width=\"52\" height=\"52\"><use href=\"")
-					if templ_7745c5c3_Err = render.URL(IconURL(n.Icon)).Write(templ_7745c5c3_Buffer, `components/graphs.templ`, 24, 130); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.URL(templ_7745c5c3_Buffer, IconURL(n.Icon))
 					templ_7745c5c3_Buffer.WriteString("\"></use></svg> ")
 				}
 				templ_7745c5c3_Buffer.WriteString("<rect class=\"word\" x=\"")
-				if templ_7745c5c3_Err = render.Attribute(Coordinate(n.X+84)).Write(templ_7745c5c3_Buffer, `components/graphs.templ`, 26, 49); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, Coordinate(n.X+84))
 				templ_7745c5c3_Buffer.WriteString("\" y=\"")
-				if templ_7745c5c3_Err = render.Attribute(Coordinate(n.Y+40)).Write(templ_7745c5c3_Buffer, `components/graphs.templ`, 26, 76); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, Coordinate(n.Y+40))
 				templ_7745c5c3_Buffer.WriteString("\" width=\"96\" height=\"16\" rx=\"8\"></rect></g>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</svg>")

@@ -19,81 +19,53 @@ func HitItem(n int, h Hit) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<li><span class=\"hit-number\" aria-hidden=\"true\">")
-		if templ_7745c5c3_Err = render.Text(strconv.Itoa(n)).Write(templ_7745c5c3_Buffer, `components/hits.templ`, 8, 63); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, strconv.Itoa(n))
 		templ_7745c5c3_Buffer.WriteString("</span><div><p class=\"hit-title\"><span class=\"hit-path\"><b>")
-		if templ_7745c5c3_Err = render.Text(h.Title).Write(templ_7745c5c3_Buffer, `components/hits.templ`, 11, 39); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, h.Title)
 		templ_7745c5c3_Buffer.WriteString("</b> ")
 		if h.Headings != "" {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"muted\">› ")
-			if templ_7745c5c3_Err = render.Text(h.Headings).Write(templ_7745c5c3_Buffer, `components/hits.templ`, 13, 42); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, h.Headings)
 			templ_7745c5c3_Buffer.WriteString("</span>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</span> ")
 		if h.Link != "" {
 			templ_7745c5c3_Buffer.WriteString("<a class=\"link\" href=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(h.Link)).Write(templ_7745c5c3_Buffer, `components/hits.templ`, 17, 49); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL(h.Link))
 			templ_7745c5c3_Buffer.WriteString("\" rel=\"noreferrer\">")
-			if templ_7745c5c3_Err = render.Text(pageOr(h.Page)).Write(templ_7745c5c3_Buffer, `components/hits.templ`, 17, 85); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, pageOr(h.Page))
 			templ_7745c5c3_Buffer.WriteString("</a>")
 		} else if h.Path != "" {
 			templ_7745c5c3_Buffer.WriteString("<a class=\"link\" href=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(h.Path)).Write(templ_7745c5c3_Buffer, `components/hits.templ`, 19, 49); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL(h.Path))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(pageOr(h.Page)).Write(templ_7745c5c3_Buffer, `components/hits.templ`, 19, 68); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, pageOr(h.Page))
 			templ_7745c5c3_Buffer.WriteString("</a>")
 		} else if h.Page > 0 {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"muted\">")
-			if templ_7745c5c3_Err = render.Text(pageOr(h.Page)).Write(templ_7745c5c3_Buffer, `components/hits.templ`, 21, 41); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, pageOr(h.Page))
 			templ_7745c5c3_Buffer.WriteString("</span>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</p><p class=\"hit-text\" dir=\"auto\">")
 		for _, s := range h.Text {
 			if s.Marked {
 				templ_7745c5c3_Buffer.WriteString("<mark>")
-				if templ_7745c5c3_Err = render.Text(s.Text).Write(templ_7745c5c3_Buffer, `components/hits.templ`, 27, 20); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, s.Text)
 				templ_7745c5c3_Buffer.WriteString("</mark>")
 			} else {
-				if templ_7745c5c3_Err = render.Text(s.Text).Write(templ_7745c5c3_Buffer, `components/hits.templ`, 29, 14); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, s.Text)
 			}
 		}
 		templ_7745c5c3_Buffer.WriteString("</p><p class=\"ranks\"><span class=\"tag\">Words <b>")
-		if templ_7745c5c3_Err = render.Text(rank(h.RankWords)).Write(templ_7745c5c3_Buffer, `components/hits.templ`, 34, 50); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, rank(h.RankWords))
 		templ_7745c5c3_Buffer.WriteString("</b></span> <span class=\"tag\">Meaning <b>")
-		if templ_7745c5c3_Err = render.Text(rank(h.RankMeaning)).Write(templ_7745c5c3_Buffer, `components/hits.templ`, 35, 54); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, rank(h.RankMeaning))
 		templ_7745c5c3_Buffer.WriteString("</b> ")
-		if templ_7745c5c3_Err = render.Text(h.Meaning).Write(templ_7745c5c3_Buffer, `components/hits.templ`, 35, 72); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, h.Meaning)
 		templ_7745c5c3_Buffer.WriteString("</span> ")
 		if h.Part != "" {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"tag\">")
-			if templ_7745c5c3_Err = render.Text(h.Part).Write(templ_7745c5c3_Buffer, `components/hits.templ`, 37, 31); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, h.Part)
 			templ_7745c5c3_Buffer.WriteString("</span>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</p></div></li>")

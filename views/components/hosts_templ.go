@@ -16,14 +16,8 @@ import "sluice/views/render"
 func HostFields(id, hosts string, anyHost bool, errors Errors) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = Input(Field{ID: id + "hosts", Name: "hosts", Label: "Hosts", Value: hosts, Placeholder: "api.example.com", Autocomplete: "off", Either: true, Error: errors["hosts"], Help: "Where the secret may be sent, separated by commas: api.example.com, api.example.com:8443 or *.example.com."}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = Checkbox(Field{ID: id + "any_host", Name: "any_host", Label: "No host limit", Checked: anyHost, Help: "Only for webhook secrets: flows that take the URL from the caller can’t use it."}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, Input(Field{ID: id + "hosts", Name: "hosts", Label: "Hosts", Value: hosts, Placeholder: "api.example.com", Autocomplete: "off", Either: true, Error: errors["hosts"], Help: "Where the secret may be sent, separated by commas: api.example.com, api.example.com:8443 or *.example.com."}))
+		render.Component(ctx, templ_7745c5c3_Buffer, Checkbox(Field{ID: id + "any_host", Name: "any_host", Label: "No host limit", Checked: anyHost, Help: "Only for webhook secrets: flows that take the URL from the caller can’t use it."}))
 		return nil
 	})
 }

@@ -17,9 +17,7 @@ func Log(text string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<section class=\"values log\" aria-label=\"Log\"><h3>Log</h3><pre tabindex=\"0\">")
-		if templ_7745c5c3_Err = render.Text(text).Write(templ_7745c5c3_Buffer, `components/log.templ`, 7, 26); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, text)
 		templ_7745c5c3_Buffer.WriteString("</pre></section>")
 		return nil
 	})

@@ -18,103 +18,59 @@ func Output(id string, v OutputView) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"result-output\" role=\"group\" aria-label=\"")
-		if templ_7745c5c3_Err = render.Attribute(v.Name).Write(templ_7745c5c3_Buffer, `components/outputs.templ`, 6, 60); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, v.Name)
 		templ_7745c5c3_Buffer.WriteString("\"><header><b class=\"mono\">")
-		if templ_7745c5c3_Err = render.Text(v.Name).Write(templ_7745c5c3_Buffer, `components/outputs.templ`, 8, 27); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, v.Name)
 		templ_7745c5c3_Buffer.WriteString("</b>")
-		templ_7745c5c3_Err = Tag(ToneNone, v.TypeWord()).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, Tag(ToneNone, v.TypeWord()))
 		if text := v.Copied(); text != "" {
-			templ_7745c5c3_Err = CopyButton("Copy "+v.Name, text).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, CopyButton("Copy "+v.Name, text))
 		}
 		templ_7745c5c3_Buffer.WriteString("</header>")
 		if v.Rendered != "" || len(v.Hits) > 0 {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"result-views\"><div class=\"choice small\" role=\"group\" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute("Show "+v.Name).Write(templ_7745c5c3_Buffer, `components/outputs.templ`, 16, 72); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "Show "+v.Name)
 			templ_7745c5c3_Buffer.WriteString("\"><label for=\"")
-			if templ_7745c5c3_Err = render.Attribute(id+"-a").Write(templ_7745c5c3_Buffer, `components/outputs.templ`, 17, 27); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, id+"-a")
 			templ_7745c5c3_Buffer.WriteString("\"><input type=\"radio\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute(id+"-a").Write(templ_7745c5c3_Buffer, `components/outputs.templ`, 17, 64); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, id+"-a")
 			templ_7745c5c3_Buffer.WriteString("\" name=\"")
-			if templ_7745c5c3_Err = render.Attribute(id).Write(templ_7745c5c3_Buffer, `components/outputs.templ`, 17, 76); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, id)
 			templ_7745c5c3_Buffer.WriteString("\" value=\"rendered\" checked><span>Rendered</span></label> <label for=\"")
-			if templ_7745c5c3_Err = render.Attribute(id+"-b").Write(templ_7745c5c3_Buffer, `components/outputs.templ`, 18, 27); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, id+"-b")
 			templ_7745c5c3_Buffer.WriteString("\"><input type=\"radio\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute(id+"-b").Write(templ_7745c5c3_Buffer, `components/outputs.templ`, 18, 64); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, id+"-b")
 			templ_7745c5c3_Buffer.WriteString("\" name=\"")
-			if templ_7745c5c3_Err = render.Attribute(id).Write(templ_7745c5c3_Buffer, `components/outputs.templ`, 18, 76); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, id)
 			templ_7745c5c3_Buffer.WriteString("\" value=\"source\"><span>Source</span></label></div>")
 			if len(v.Hits) > 0 {
 				templ_7745c5c3_Buffer.WriteString("<ol class=\"hits rendered\">")
 				for i, h := range v.Hits {
-					templ_7745c5c3_Err = HitItem(i+1, h).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, HitItem(i+1, h))
 				}
 				templ_7745c5c3_Buffer.WriteString("</ol>")
 			} else {
 				templ_7745c5c3_Buffer.WriteString("<div class=\"prose rendered\">")
-				templ_7745c5c3_Err = Markdown(v.Rendered).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, Markdown(v.Rendered))
 				templ_7745c5c3_Buffer.WriteString("</div>")
 			}
 			templ_7745c5c3_Buffer.WriteString("<div class=\"source\">")
-			templ_7745c5c3_Err = Value(v.ValueView).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, Value(v.ValueView))
 			templ_7745c5c3_Buffer.WriteString("</div></div>")
 		} else if v.IsShort() {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"result-answer\">")
-			templ_7745c5c3_Err = Value(v.ValueView).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, Value(v.ValueView))
 			if v.From != "" {
 				templ_7745c5c3_Buffer.WriteString("<span class=\"much\">from ")
-				if templ_7745c5c3_Err = render.Text(v.From).Write(templ_7745c5c3_Buffer, `components/outputs.templ`, 39, 37); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, v.From)
 				templ_7745c5c3_Buffer.WriteString("</span>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
 		} else {
-			templ_7745c5c3_Err = Value(v.ValueView).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, Value(v.ValueView))
 		}
 		if len(v.Scores) > 1 {
-			templ_7745c5c3_Err = labelScores(v.Scores).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, labelScores(v.Scores))
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		return nil
@@ -130,49 +86,24 @@ func labelScores(list []LabelScore) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<ul class=\"label-scores\" aria-label=\"Scores\">")
 		for i, s := range list {
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<li class=\"")
 				var templ_7745c5c3_Var13 = []any{templ.KV("best", i == 0)}
-				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var13...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var13).String()).Write(templ_7745c5c3_Buffer, `components/outputs.templ`, 1, 0); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+
+				render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var13).String())
 				templ_7745c5c3_Buffer.WriteString("\"")
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 			}
 			templ_7745c5c3_Buffer.WriteString("><span>")
-			if templ_7745c5c3_Err = render.Text(s.Label).Write(templ_7745c5c3_Buffer, `components/outputs.templ`, 56, 19); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, s.Label)
 			templ_7745c5c3_Buffer.WriteString("</span> <meter min=\"0\" max=\"1\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(s.exact()).Write(templ_7745c5c3_Buffer, `components/outputs.templ`, 57, 44); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, s.exact())
 			templ_7745c5c3_Buffer.WriteString("\" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute(s.Label).Write(templ_7745c5c3_Buffer, `components/outputs.templ`, 57, 67); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, s.Label)
 			templ_7745c5c3_Buffer.WriteString("\"></meter> <span title=\"")
-			if templ_7745c5c3_Err = render.Attribute(s.exact()).Write(templ_7745c5c3_Buffer, `components/outputs.templ`, 58, 27); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, s.exact())
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(s.text()).Write(templ_7745c5c3_Buffer, `components/outputs.templ`, 58, 40); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, s.text())
 			templ_7745c5c3_Buffer.WriteString("</span></li>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</ul>")

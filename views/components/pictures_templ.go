@@ -21,105 +21,53 @@ func FlowPicture(p Picture) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if len(p.Nodes) > 0 {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"picture\" role=\"region\" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute(p.Label).Write(templ_7745c5c3_Buffer, `components/pictures.templ`, 9, 57); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, p.Label)
 			templ_7745c5c3_Buffer.WriteString("\" tabindex=\"0\"><svg viewBox=\"")
-			if templ_7745c5c3_Err = render.Attribute(p.viewBox()).Write(templ_7745c5c3_Buffer, `components/pictures.templ`, 10, 29); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, p.viewBox())
 			templ_7745c5c3_Buffer.WriteString("\" width=\"")
-			if templ_7745c5c3_Err = render.Attribute(p.width()).Write(templ_7745c5c3_Buffer, `components/pictures.templ`, 10, 49); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, p.width())
 			templ_7745c5c3_Buffer.WriteString("\" height=\"")
-			if templ_7745c5c3_Err = render.Attribute(p.height()).Write(templ_7745c5c3_Buffer, `components/pictures.templ`, 10, 71); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, p.height())
 			templ_7745c5c3_Buffer.WriteString("\" role=\"group\" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute(p.Label).Write(templ_7745c5c3_Buffer, `components/pictures.templ`, 10, 107); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, p.Label)
 			templ_7745c5c3_Buffer.WriteString("\">")
 			for _, e := range p.Edges {
 				{
-					templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-					templ_7745c5c3_Buffer := templ.GetBuffer()
-					var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 					templ_7745c5c3_Buffer.WriteString("<path class=\"")
 					var templ_7745c5c3_Var7 = []any{"edge", e.Mark}
-					templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var7...)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var7).String()).Write(templ_7745c5c3_Buffer, `components/pictures.templ`, 1, 0); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+
+					render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var7).String())
 					templ_7745c5c3_Buffer.WriteString("\" d=\"")
-					if templ_7745c5c3_Err = render.Attribute(p.path(e)).Write(templ_7745c5c3_Buffer, `components/pictures.templ`, 12, 49); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, p.path(e))
 					templ_7745c5c3_Buffer.WriteString("\"")
-					templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 				}
 				templ_7745c5c3_Buffer.WriteString("></path> ")
 			}
 			for _, n := range p.Nodes {
 				if n.Href != "" {
 					{
-						templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-						templ_7745c5c3_Buffer := templ.GetBuffer()
-						var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 						templ_7745c5c3_Buffer.WriteString("<a href=\"")
-						if templ_7745c5c3_Err = render.URL(n.Href).Write(templ_7745c5c3_Buffer, `components/pictures.templ`, 17, 20); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.URL(templ_7745c5c3_Buffer, n.Href)
 						templ_7745c5c3_Buffer.WriteString("\"")
 						if n.Current {
 							templ_7745c5c3_Buffer.WriteString(" aria-current=\"true\"")
 						}
-						templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "a", n.Attrs)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
-						templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
-						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
-						templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+						render.Attributes(ctx, templ_7745c5c3_Buffer, "a", n.Attrs)
+
 					}
 					templ_7745c5c3_Buffer.WriteString("><title>")
-					if templ_7745c5c3_Err = render.Text(n.words()).Write(templ_7745c5c3_Buffer, `components/pictures.templ`, 23, 25); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, n.words())
 					templ_7745c5c3_Buffer.WriteString("</title>")
-					templ_7745c5c3_Err = pictureNode(n).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, pictureNode(n))
 					templ_7745c5c3_Buffer.WriteString("</a>")
 				} else {
 					templ_7745c5c3_Buffer.WriteString("<g role=\"img\"><title>")
-					if templ_7745c5c3_Err = render.Text(n.words()).Write(templ_7745c5c3_Buffer, `components/pictures.templ`, 28, 25); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, n.words())
 					templ_7745c5c3_Buffer.WriteString("</title>")
-					templ_7745c5c3_Err = pictureNode(n).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, pictureNode(n))
 					templ_7745c5c3_Buffer.WriteString("</g>")
 				}
 			}
@@ -134,55 +82,30 @@ func pictureNode(n PictureNode) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<g class=\"")
 			var templ_7745c5c3_Var14 = []any{"box", "g-" + n.Group, n.Mark, templ.KV("current", n.Current)}
-			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var14...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var14).String()).Write(templ_7745c5c3_Buffer, `components/pictures.templ`, 1, 0); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+
+			render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var14).String())
 			templ_7745c5c3_Buffer.WriteString("\" transform=\"")
-			if templ_7745c5c3_Err = render.Attribute(n.at()).Write(templ_7745c5c3_Buffer, `components/pictures.templ`, 39, 94); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, n.at())
 			templ_7745c5c3_Buffer.WriteString("\"")
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 		}
 		templ_7745c5c3_Buffer.WriteString("><rect class=\"shell\" width=\"176\" height=\"56\" rx=\"10\"></rect> <rect class=\"dot\" x=\"10\" y=\"16\" width=\"24\" height=\"24\" rx=\"6\"></rect> ")
 		if n.Icon != "" {
 			templ_7745c5c3_Buffer.WriteString("<svg class=\"glyph\" x=\"15\" y=\"21\" width=\"14\" height=\"14\"><use href=\"")
-			if templ_7745c5c3_Err = render.URL(IconURL(n.Icon)).Write(templ_7745c5c3_Buffer, `components/pictures.templ`, 43, 86); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, IconURL(n.Icon))
 			templ_7745c5c3_Buffer.WriteString("\"></use></svg> ")
 		}
 		templ_7745c5c3_Buffer.WriteString("<svg x=\"42\" y=\"0\" width=\"128\" height=\"56\"><text class=\"name\" x=\"0\" y=\"25\">")
-		if templ_7745c5c3_Err = render.Text(wording.Fit(n.Name, pictureName)).Write(templ_7745c5c3_Buffer, `components/pictures.templ`, 46, 69); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, wording.Fit(n.Name, pictureName))
 		templ_7745c5c3_Buffer.WriteString("</text> <text class=\"kind\" x=\"0\" y=\"42\">")
-		if templ_7745c5c3_Err = render.Text(wording.Fit(n.below(), pictureDetail)).Write(templ_7745c5c3_Buffer, `components/pictures.templ`, 48, 43); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, wording.Fit(n.below(), pictureDetail))
 		templ_7745c5c3_Buffer.WriteString("</text></svg> ")
 		if n.Mark != "" {
 			templ_7745c5c3_Buffer.WriteString("<circle class=\"badge\" cx=\"168\" cy=\"4\" r=\"9\"></circle> <svg class=\"sign\" x=\"162.5\" y=\"-1.5\" width=\"11\" height=\"11\"><use href=\"")
-			if templ_7745c5c3_Err = render.URL(IconURL(n.icon())).Write(templ_7745c5c3_Buffer, `components/pictures.templ`, 53, 92); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, IconURL(n.icon()))
 			templ_7745c5c3_Buffer.WriteString("\"></use></svg>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</g>")

@@ -23,17 +23,11 @@ func ExactTime(at time.Time) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<time datetime=\"")
-		if templ_7745c5c3_Err = render.Attribute(MachineTime(at)).Write(templ_7745c5c3_Buffer, `components/times.templ`, 11, 33); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, MachineTime(at))
 		templ_7745c5c3_Buffer.WriteString("\" title=\"")
-		if templ_7745c5c3_Err = render.Attribute(wording.Second(at)).Write(templ_7745c5c3_Buffer, `components/times.templ`, 11, 62); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, wording.Second(at))
 		templ_7745c5c3_Buffer.WriteString("\">")
-		if templ_7745c5c3_Err = render.Text(wording.Moment(at)).Write(templ_7745c5c3_Buffer, `components/times.templ`, 11, 85); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, wording.Moment(at))
 		templ_7745c5c3_Buffer.WriteString("</time>")
 		return nil
 	})
@@ -46,17 +40,11 @@ func Time(at, now time.Time) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<time datetime=\"")
-		if templ_7745c5c3_Err = render.Attribute(MachineTime(at)).Write(templ_7745c5c3_Buffer, `components/times.templ`, 16, 33); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, MachineTime(at))
 		templ_7745c5c3_Buffer.WriteString("\" title=\"")
-		if templ_7745c5c3_Err = render.Attribute(wording.Second(at)).Write(templ_7745c5c3_Buffer, `components/times.templ`, 16, 62); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, wording.Second(at))
 		templ_7745c5c3_Buffer.WriteString("\" data-ago>")
-		if templ_7745c5c3_Err = render.Text(Ago(at, now)).Write(templ_7745c5c3_Buffer, `components/times.templ`, 16, 88); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, Ago(at, now))
 		templ_7745c5c3_Buffer.WriteString("</time>")
 		return nil
 	})

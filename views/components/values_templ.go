@@ -19,35 +19,21 @@ func Values(label string, list []ValueView) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<section class=\"values\" aria-label=\"")
-		if templ_7745c5c3_Err = render.Attribute(label).Write(templ_7745c5c3_Buffer, `components/values.templ`, 7, 43); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, label)
 		templ_7745c5c3_Buffer.WriteString("\"><h3>")
-		if templ_7745c5c3_Err = render.Text(label).Write(templ_7745c5c3_Buffer, `components/values.templ`, 8, 13); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, label)
 		templ_7745c5c3_Buffer.WriteString("</h3>")
 		for i := range list {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"value\"><header><b>")
-			if templ_7745c5c3_Err = render.Text(list[i].Name).Write(templ_7745c5c3_Buffer, `components/values.templ`, 12, 22); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, list[i].Name)
 			templ_7745c5c3_Buffer.WriteString("</b> <span class=\"much\">")
-			if templ_7745c5c3_Err = render.Text(list[i].measure()).Write(templ_7745c5c3_Buffer, `components/values.templ`, 13, 43); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, list[i].measure())
 			templ_7745c5c3_Buffer.WriteString("</span> ")
 			if text := list[i].Copied(); text != "" {
-				templ_7745c5c3_Err = CopyButton("Copy "+list[i].Name, text).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, CopyButton("Copy "+list[i].Name, text))
 			}
 			templ_7745c5c3_Buffer.WriteString("</header>")
-			templ_7745c5c3_Err = Value(list[i]).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, Value(list[i]))
 			templ_7745c5c3_Buffer.WriteString("</div>")
 		}
 		if len(list) == 0 {
@@ -67,41 +53,21 @@ func Value(v ValueView) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<div class=\"shape\">")
 		switch shapeOf(v.Value) {
 		case shapeText:
-			templ_7745c5c3_Err = valueText(v).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, valueText(v))
 		case shapeFile:
-			templ_7745c5c3_Err = valueFile(v.file()).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, valueFile(v.file()))
 		case shapeTable:
-			templ_7745c5c3_Err = valueTable(v).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, valueTable(v))
 		case shapeVector:
-			templ_7745c5c3_Err = valueVector(v).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, valueVector(v))
 		case shapeTree:
-			templ_7745c5c3_Err = branches(v).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, branches(v))
 		case shapeEmpty:
 			templ_7745c5c3_Buffer.WriteString("<p class=\"nothing\">")
-			if templ_7745c5c3_Err = render.Text(emptyWord(v.Value)).Write(templ_7745c5c3_Buffer, `components/values.templ`, 42, 43); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, emptyWord(v.Value))
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		default:
-			templ_7745c5c3_Err = scalar(v.Value).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, scalar(v.Value))
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		return nil
@@ -114,43 +80,22 @@ func scalar(v any) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if short := Rounded(v); short != displayed(v) {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"scalar mono number\" title=\"")
-			if templ_7745c5c3_Err = render.Attribute(displayed(v)).Write(templ_7745c5c3_Buffer, `components/values.templ`, 51, 55); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, displayed(v))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(short).Write(templ_7745c5c3_Buffer, `components/values.templ`, 51, 65); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, short)
 			templ_7745c5c3_Buffer.WriteString("</span>")
 		} else {
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<span class=\"")
 				var templ_7745c5c3_Var11 = []any{"scalar", "mono", templ.KV("number", isNumber(v))}
-				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var11...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var11).String()).Write(templ_7745c5c3_Buffer, `components/values.templ`, 1, 0); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+
+				render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var11).String())
 				templ_7745c5c3_Buffer.WriteString("\"")
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			if templ_7745c5c3_Err = render.Text(displayed(v)).Write(templ_7745c5c3_Buffer, `components/values.templ`, 53, 82); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, displayed(v))
 			templ_7745c5c3_Buffer.WriteString("</span>")
 		}
 		return nil
@@ -163,15 +108,10 @@ func valueText(v ValueView) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		shown, more := v.text()
 		templ_7745c5c3_Buffer.WriteString("<div class=\"text\">")
-		if templ_7745c5c3_Err = render.Text(shown).Write(templ_7745c5c3_Buffer, `components/values.templ`, 59, 26); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, shown)
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		if more {
-			templ_7745c5c3_Err = moreOf(v, "Show all "+v.measure(), "The rest of "+v.measure()+" is not shown.").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, moreOf(v, "Show all "+v.measure(), "The rest of "+v.measure()+" is not shown."))
 		}
 		return nil
 	})
@@ -185,60 +125,35 @@ func valueFile(f FileView) templ.Component {
 		switch f.family() {
 		case "image":
 			templ_7745c5c3_Buffer.WriteString("<a href=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(f.Href())).Write(templ_7745c5c3_Buffer, `components/values.templ`, 69, 37); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL(f.Href()))
 			templ_7745c5c3_Buffer.WriteString("\" target=\"_blank\" rel=\"noopener\"><img src=\"")
-			if templ_7745c5c3_Err = render.URL(f.Href()).Write(templ_7745c5c3_Buffer, `components/values.templ`, 69, 90); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, f.Href())
 			templ_7745c5c3_Buffer.WriteString("\" alt=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.Name).Write(templ_7745c5c3_Buffer, `components/values.templ`, 69, 105); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.Name)
 			templ_7745c5c3_Buffer.WriteString("\" loading=\"lazy\"></a>")
 		case "audio":
 			templ_7745c5c3_Buffer.WriteString("<audio controls preload=\"metadata\" src=\"")
-			if templ_7745c5c3_Err = render.URL(f.Href()).Write(templ_7745c5c3_Buffer, `components/values.templ`, 71, 53); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, f.Href())
 			templ_7745c5c3_Buffer.WriteString("\" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.Name).Write(templ_7745c5c3_Buffer, `components/values.templ`, 71, 75); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.Name)
 			templ_7745c5c3_Buffer.WriteString("\"></audio>")
 		case "video":
 			templ_7745c5c3_Buffer.WriteString("<video controls preload=\"metadata\" src=\"")
-			if templ_7745c5c3_Err = render.URL(f.Href()).Write(templ_7745c5c3_Buffer, `components/values.templ`, 73, 53); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, f.Href())
 			templ_7745c5c3_Buffer.WriteString("\" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.Name).Write(templ_7745c5c3_Buffer, `components/values.templ`, 73, 75); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.Name)
 			templ_7745c5c3_Buffer.WriteString("\"></video>")
 		}
 		templ_7745c5c3_Buffer.WriteString("<p>")
-		templ_7745c5c3_Err = Icon("file").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, Icon("file"))
 		templ_7745c5c3_Buffer.WriteString("<a href=\"")
-		if templ_7745c5c3_Err = render.URL(templ.SafeURL(f.Href())).Write(templ_7745c5c3_Buffer, `components/values.templ`, 77, 36); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, templ.SafeURL(f.Href()))
 		templ_7745c5c3_Buffer.WriteString("\" download=\"")
-		if templ_7745c5c3_Err = render.Attribute(f.Name).Write(templ_7745c5c3_Buffer, `components/values.templ`, 77, 56); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, f.Name)
 		templ_7745c5c3_Buffer.WriteString("\">")
-		if templ_7745c5c3_Err = render.Text(f.Name).Write(templ_7745c5c3_Buffer, `components/values.templ`, 77, 67); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, f.Name)
 		templ_7745c5c3_Buffer.WriteString("</a> <small>")
-		if templ_7745c5c3_Err = render.Text(f.About()).Write(templ_7745c5c3_Buffer, `components/values.templ`, 78, 21); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, f.About())
 		templ_7745c5c3_Buffer.WriteString("</small></p></div>")
 		return nil
 	})
@@ -251,15 +166,11 @@ func valueTable(v ValueView) templ.Component {
 		rows, more := v.rows()
 		columns := v.columns()
 		templ_7745c5c3_Buffer.WriteString("<div class=\"scroll rows\" role=\"group\" aria-label=\"")
-		if templ_7745c5c3_Err = render.Attribute(cmp.Or(v.Name, "Table")).Write(templ_7745c5c3_Buffer, `components/values.templ`, 86, 75); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, cmp.Or(v.Name, "Table"))
 		templ_7745c5c3_Buffer.WriteString("\" tabindex=\"0\"><table class=\"table\"><thead><tr>")
 		for _, name := range columns {
 			templ_7745c5c3_Buffer.WriteString("<th scope=\"col\">")
-			if templ_7745c5c3_Err = render.Text(name).Write(templ_7745c5c3_Buffer, `components/values.templ`, 91, 28); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, name)
 			templ_7745c5c3_Buffer.WriteString("</th>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</tr></thead> <tbody>")
@@ -267,45 +178,24 @@ func valueTable(v ValueView) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<tr>")
 			for _, name := range columns {
 				{
-					templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-					templ_7745c5c3_Buffer := templ.GetBuffer()
-					var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 					templ_7745c5c3_Buffer.WriteString("<td class=\"")
 					var templ_7745c5c3_Var31 = []any{templ.KV("num", isNumber(row[name]))}
-					templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var31...)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var31).String()).Write(templ_7745c5c3_Buffer, `components/values.templ`, 1, 0); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+
+					render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var31).String())
 					templ_7745c5c3_Buffer.WriteString("\"")
-					templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 				}
 				templ_7745c5c3_Buffer.WriteString(">")
 				if _, ok := row[name]; ok {
-					templ_7745c5c3_Err = tableCell(v.cell(i, row, name)).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, tableCell(v.cell(i, row, name)))
 				}
 				templ_7745c5c3_Buffer.WriteString("</td>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</tr>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</tbody></table></div>")
-		templ_7745c5c3_Err = moreItems(v, more).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, moreItems(v, more))
 		return nil
 	})
 }
@@ -318,29 +208,18 @@ func tableCell(v ValueView) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		shown, rest := v.cellText()
 		if rest == "" {
-			if templ_7745c5c3_Err = render.Text(shown).Write(templ_7745c5c3_Buffer, `components/values.templ`, 117, 9); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, shown)
 		} else if v.More != "" {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"shape\">")
-			if templ_7745c5c3_Err = render.Text(shown).Write(templ_7745c5c3_Buffer, `components/values.templ`, 120, 10); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, shown)
 			templ_7745c5c3_Buffer.WriteString("…")
-			templ_7745c5c3_Err = moreOf(v, "Show all", "").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, moreOf(v, "Show all", ""))
 			templ_7745c5c3_Buffer.WriteString("</div>")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<details class=\"cell-rest\"><summary>")
-			if templ_7745c5c3_Err = render.Text(shown).Write(templ_7745c5c3_Buffer, `components/values.templ`, 125, 19); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, shown)
 			templ_7745c5c3_Buffer.WriteString("…</summary> ")
-			if templ_7745c5c3_Err = render.Text(rest).Write(templ_7745c5c3_Buffer, `components/values.templ`, 126, 9); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, rest)
 			templ_7745c5c3_Buffer.WriteString("</details>")
 		}
 		return nil
@@ -353,18 +232,11 @@ func valueVector(v ValueView) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		shown, more := v.vector()
 		templ_7745c5c3_Buffer.WriteString("<p class=\"scalar mono\">")
-		if templ_7745c5c3_Err = render.Text(shown).Write(templ_7745c5c3_Buffer, `components/values.templ`, 133, 31); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, shown)
 		templ_7745c5c3_Buffer.WriteString(" <small>")
-		if templ_7745c5c3_Err = render.Text(v.measure()).Write(templ_7745c5c3_Buffer, `components/values.templ`, 133, 54); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, v.measure())
 		templ_7745c5c3_Buffer.WriteString("</small></p>")
-		templ_7745c5c3_Err = moreItems(v, more).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, moreItems(v, more))
 		return nil
 	})
 }
@@ -382,25 +254,15 @@ func branches(v ValueView) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<li>")
 			if e.view.branches() && e.view.lazy() {
 				templ_7745c5c3_Buffer.WriteString("<details data-hx-get=\"")
-				if templ_7745c5c3_Err = render.Attribute(e.view.address()).Write(templ_7745c5c3_Buffer, `components/values.templ`, 145, 44); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, e.view.address())
 				templ_7745c5c3_Buffer.WriteString("\" data-hx-trigger=\"toggle once\" data-hx-target=\"find .later\" data-hx-swap=\"innerHTML\"><summary><b>")
-				if templ_7745c5c3_Err = render.Text(e.key).Write(templ_7745c5c3_Buffer, `components/values.templ`, 146, 25); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, e.key)
 				templ_7745c5c3_Buffer.WriteString("</b> <span class=\"much\">")
-				if templ_7745c5c3_Err = render.Text(e.view.line()).Write(templ_7745c5c3_Buffer, `components/values.templ`, 146, 66); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, e.view.line())
 				templ_7745c5c3_Buffer.WriteString("</span></summary><div class=\"later\"><a href=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(e.view.address())).Write(templ_7745c5c3_Buffer, `components/values.templ`, 147, 66); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(e.view.address()))
 				templ_7745c5c3_Buffer.WriteString("\">Show ")
-				if templ_7745c5c3_Err = render.Text(e.view.measure()).Write(templ_7745c5c3_Buffer, `components/values.templ`, 147, 92); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, e.view.measure())
 				templ_7745c5c3_Buffer.WriteString("</a></div></details>")
 			} else if e.view.branches() {
 				templ_7745c5c3_Buffer.WriteString("<details")
@@ -408,38 +270,23 @@ func branches(v ValueView) templ.Component {
 					templ_7745c5c3_Buffer.WriteString(" open")
 				}
 				templ_7745c5c3_Buffer.WriteString("><summary><b>")
-				if templ_7745c5c3_Err = render.Text(e.key).Write(templ_7745c5c3_Buffer, `components/values.templ`, 151, 25); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, e.key)
 				templ_7745c5c3_Buffer.WriteString("</b> <span class=\"much\">")
-				if templ_7745c5c3_Err = render.Text(e.view.line()).Write(templ_7745c5c3_Buffer, `components/values.templ`, 151, 66); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, e.view.line())
 				templ_7745c5c3_Buffer.WriteString("</span></summary>")
-				templ_7745c5c3_Err = Value(e.view).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, Value(e.view))
 				templ_7745c5c3_Buffer.WriteString("</details>")
 			} else {
 				templ_7745c5c3_Buffer.WriteString("<div class=\"leaf\"><b>")
-				if templ_7745c5c3_Err = render.Text(e.key).Write(templ_7745c5c3_Buffer, `components/values.templ`, 156, 16); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, e.key)
 				templ_7745c5c3_Buffer.WriteString("</b>")
-				templ_7745c5c3_Err = Value(e.view).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, Value(e.view))
 				templ_7745c5c3_Buffer.WriteString("</div>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</li>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</ul>")
-		templ_7745c5c3_Err = moreItems(v, more).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, moreItems(v, more))
 		return nil
 	})
 }
@@ -449,10 +296,7 @@ func moreItems(v ValueView, more int) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		if more > 0 {
-			templ_7745c5c3_Err = moreOf(v, "Show "+Quantity(more, "more item"), Quantity(more, "more item")+" not shown.").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, moreOf(v, "Show "+Quantity(more, "more item"), Quantity(more, "more item")+" not shown."))
 		}
 		return nil
 	})
@@ -466,23 +310,15 @@ func moreOf(v ValueView, lead, word string) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if v.More != "" && !v.All {
 			templ_7745c5c3_Buffer.WriteString("<a class=\"btn quiet small\" href=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(v.address())).Write(templ_7745c5c3_Buffer, `components/values.templ`, 175, 62); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL(v.address()))
 			templ_7745c5c3_Buffer.WriteString("\" data-hx-get=\"")
-			if templ_7745c5c3_Err = render.Attribute(v.address()).Write(templ_7745c5c3_Buffer, `components/values.templ`, 175, 90); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, v.address())
 			templ_7745c5c3_Buffer.WriteString("\" data-hx-target=\"closest .shape\" data-hx-swap=\"outerHTML\">")
-			if templ_7745c5c3_Err = render.Text(lead).Write(templ_7745c5c3_Buffer, `components/values.templ`, 175, 156); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, lead)
 			templ_7745c5c3_Buffer.WriteString("</a>")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"nothing\">")
-			if templ_7745c5c3_Err = render.Text(word).Write(templ_7745c5c3_Buffer, `components/values.templ`, 177, 27); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, word)
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		}
 		return nil

@@ -25,94 +25,43 @@ func agentTokens(a *AgentView) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<svg class=\"tokens-chart\" viewBox=\"0 0 308 112\" preserveAspectRatio=\"xMidYMax meet\" role=\"group\" aria-label=\"Tokens by turn\"><line class=\"floor\" x1=\"0\" x2=\"308\" y1=\"92.5\" y2=\"92.5\"></line> ")
 			for i, t := range a.Tokens {
 				{
-					templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-					templ_7745c5c3_Buffer := templ.GetBuffer()
-					var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 					templ_7745c5c3_Buffer.WriteString("<a href=\"")
-					if templ_7745c5c3_Err = render.URL(templ.SafeURL(t.Link.Path()+"#step")).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 17, 52); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.URL(templ_7745c5c3_Buffer, templ.SafeURL(t.Link.Path()+"#step"))
 					templ_7745c5c3_Buffer.WriteString("\" aria-label=\"")
-					if templ_7745c5c3_Err = render.Attribute(t.title()).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 18, 29); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, t.title())
 					templ_7745c5c3_Buffer.WriteString("\" class=\"")
 					var templ_7745c5c3_Var4 = []any{templ.KV("current", t.Current)}
-					templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var4...)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var4).String()).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 1, 0); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+
+					render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var4).String())
 					templ_7745c5c3_Buffer.WriteString("\" tabindex=\"-1\"")
-					templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "a", t.Link.Attrs())
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+					render.Attributes(ctx, templ_7745c5c3_Buffer, "a", t.Link.Attrs())
+
 				}
 				templ_7745c5c3_Buffer.WriteString("><title>")
-				if templ_7745c5c3_Err = render.Text(t.title()).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 23, 25); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, t.title())
 				templ_7745c5c3_Buffer.WriteString("</title><rect class=\"hit\" x=\"")
-				if templ_7745c5c3_Err = render.Attribute(a.left(i)).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 24, 38); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, a.left(i))
 				templ_7745c5c3_Buffer.WriteString("\" y=\"0\" width=\"")
-				if templ_7745c5c3_Err = render.Attribute(decimal(a.pitch())).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 24, 73); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, decimal(a.pitch()))
 				templ_7745c5c3_Buffer.WriteString("\" height=\"112\"></rect> ")
 				for _, p := range t.parts(a.most()) {
 					{
-						templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-						templ_7745c5c3_Buffer := templ.GetBuffer()
-						var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 						templ_7745c5c3_Buffer.WriteString("<rect class=\"")
 						var templ_7745c5c3_Var9 = []any{p.Class}
-						templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var9...)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
-						if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var9).String()).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 1, 0); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+
+						render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var9).String())
 						templ_7745c5c3_Buffer.WriteString("\" x=\"")
-						if templ_7745c5c3_Err = render.Attribute(a.x(i)).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 26, 42); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Attribute(templ_7745c5c3_Buffer, a.x(i))
 						templ_7745c5c3_Buffer.WriteString("\" y=\"")
-						if templ_7745c5c3_Err = render.Attribute(p.Y).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 26, 52); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Attribute(templ_7745c5c3_Buffer, p.Y)
 						templ_7745c5c3_Buffer.WriteString("\" width=\"")
-						if templ_7745c5c3_Err = render.Attribute(decimal(barShare*a.pitch())).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 26, 92); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Attribute(templ_7745c5c3_Buffer, decimal(barShare*a.pitch()))
 						templ_7745c5c3_Buffer.WriteString("\" height=\"")
-						if templ_7745c5c3_Err = render.Attribute(p.H).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 26, 107); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Attribute(templ_7745c5c3_Buffer, p.H)
 						templ_7745c5c3_Buffer.WriteString("\" rx=\"2\"")
-						templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
-						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
-						templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 					}
 					templ_7745c5c3_Buffer.WriteString("></rect>")
 				}
@@ -122,28 +71,18 @@ func agentTokens(a *AgentView) templ.Component {
 				templ_7745c5c3_Buffer.WriteString(" ")
 				if a.labeled(i) {
 					templ_7745c5c3_Buffer.WriteString("<text x=\"")
-					if templ_7745c5c3_Err = render.Attribute(a.middle(i)).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 33, 28); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, a.middle(i))
 					templ_7745c5c3_Buffer.WriteString("\" y=\"107\" aria-hidden=\"true\" pointer-events=\"none\">")
-					if templ_7745c5c3_Err = render.Text(components.Count(t.Number)).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 33, 108); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, components.Count(t.Number))
 					templ_7745c5c3_Buffer.WriteString("</text>")
 				}
 			}
 			templ_7745c5c3_Buffer.WriteString("</svg><dl class=\"tokens-legend\"><div><dt><i class=\"output\"></i>Output</dt><dd>")
-			if templ_7745c5c3_Err = render.Text(Thousands(a.sum().Output)).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 38, 78); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, Thousands(a.sum().Output))
 			templ_7745c5c3_Buffer.WriteString("</dd></div><div><dt><i class=\"fresh\"></i>New input</dt><dd>")
-			if templ_7745c5c3_Err = render.Text(Thousands(a.sum().New)).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 39, 77); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, Thousands(a.sum().New))
 			templ_7745c5c3_Buffer.WriteString("</dd></div><div><dt><i class=\"cached\"></i>Cached input</dt><dd>")
-			if templ_7745c5c3_Err = render.Text(Thousands(a.sum().Cached)).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 40, 84); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, Thousands(a.sum().Cached))
 			templ_7745c5c3_Buffer.WriteString("</dd></div></dl>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div></section>")
@@ -159,77 +98,39 @@ func agentHead(a *AgentView) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<header class=\"thread-head\"><h2 id=\"run-steps\">")
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<a href=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(a.Link.Path()+"#step")).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 52, 49); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL(a.Link.Path()+"#step"))
 			templ_7745c5c3_Buffer.WriteString("\" dir=\"auto\"")
 			if a.Current {
 				templ_7745c5c3_Buffer.WriteString(" aria-current=\"true\"")
 			}
-			templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "a", a.Link.Attrs())
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+			render.Attributes(ctx, templ_7745c5c3_Buffer, "a", a.Link.Attrs())
+
 		}
 		templ_7745c5c3_Buffer.WriteString(">")
-		if templ_7745c5c3_Err = render.Text(a.Label).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 58, 13); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, a.Label)
 		templ_7745c5c3_Buffer.WriteString("</a></h2><nav class=\"pills\" aria-label=\"Show\">")
 		for _, f := range a.Filters {
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<a class=\"pill\" href=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(f.Link.Path())).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 64, 40); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(f.Link.Path()))
 				templ_7745c5c3_Buffer.WriteString("\"")
 				if f.Current {
 					templ_7745c5c3_Buffer.WriteString(" aria-current=\"true\"")
 				}
-				templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "a", f.Link.Attrs())
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+				render.Attributes(ctx, templ_7745c5c3_Buffer, "a", f.Link.Attrs())
+
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			if templ_7745c5c3_Err = render.Text(f.Label).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 69, 14); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.Label)
 			templ_7745c5c3_Buffer.WriteString(" <span class=\"count\">")
-			if templ_7745c5c3_Err = render.Text(components.Count(f.Count)).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 69, 64); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Count(f.Count))
 			templ_7745c5c3_Buffer.WriteString("</span></a>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</nav><small class=\"muted model\">")
-		if templ_7745c5c3_Err = render.Text(a.Model).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 72, 38); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, a.Model)
 		templ_7745c5c3_Buffer.WriteString("</small></header>")
 		return nil
 	})
@@ -242,178 +143,89 @@ func threadRow(w Waterfall, r *WaterfallRow) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<li class=\"")
 			var templ_7745c5c3_Var28 = []any{r.classes()}
-			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var28...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var28).String()).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 1, 0); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+
+			render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var28).String())
 			templ_7745c5c3_Buffer.WriteString("\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute("row-"+r.Path).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 78, 47); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "row-"+r.Path)
 			templ_7745c5c3_Buffer.WriteString("\" data-turn=\"")
-			if templ_7745c5c3_Err = render.Attribute(r.Turn).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 78, 68); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, r.Turn)
 			templ_7745c5c3_Buffer.WriteString("\"")
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 		}
 		templ_7745c5c3_Buffer.WriteString("><span class=\"step-name\">")
 		if r.IsTurn {
 			if r.Unfolds {
 				templ_7745c5c3_Buffer.WriteString("<button type=\"button\" class=\"twist script-only\" aria-expanded=\"true\" aria-label=\"")
-				if templ_7745c5c3_Err = render.Attribute("Fold "+r.Label).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 82, 104); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, "Fold "+r.Label)
 				templ_7745c5c3_Buffer.WriteString("\" data-fold=\"")
-				if templ_7745c5c3_Err = render.Attribute(r.Turn).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 82, 125); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, r.Turn)
 				templ_7745c5c3_Buffer.WriteString("\">")
-				templ_7745c5c3_Err = components.Icon("chevron-down").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("chevron-down"))
 				templ_7745c5c3_Buffer.WriteString("</button>")
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if r.State != "succeeded" {
-				templ_7745c5c3_Err = stateDot(r.State).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, stateDot(r.State))
 			}
 		} else {
-			templ_7745c5c3_Err = stateDot(r.State).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = stepChip(r.Icon, r.Group).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, stateDot(r.State))
+			render.Component(ctx, templ_7745c5c3_Buffer, stepChip(r.Icon, r.Group))
 		}
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<a class=\"row\" href=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(r.Link.Path()+"#step")).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 95, 49); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL(r.Link.Path()+"#step"))
 			templ_7745c5c3_Buffer.WriteString("\" title=\"")
-			if templ_7745c5c3_Err = render.Attribute(r.Label).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 96, 19); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, r.Label)
 			templ_7745c5c3_Buffer.WriteString("\" dir=\"auto\"")
 			if r.Current {
 				templ_7745c5c3_Buffer.WriteString(" aria-current=\"true\"")
 			}
-			templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "a", r.Link.Attrs())
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+			render.Attributes(ctx, templ_7745c5c3_Buffer, "a", r.Link.Attrs())
+
 		}
 		templ_7745c5c3_Buffer.WriteString(">")
-		if templ_7745c5c3_Err = render.Text(r.Label).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 102, 13); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, r.Label)
 		templ_7745c5c3_Buffer.WriteString("</a> ")
 		if r.Times > 1 {
 			templ_7745c5c3_Buffer.WriteString("<b class=\"times\">×")
-			if templ_7745c5c3_Err = render.Text(components.Count(r.Times)).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 104, 50); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Count(r.Times))
 			templ_7745c5c3_Buffer.WriteString("</b> ")
 		}
 		if r.Brief != "" {
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<span class=\"")
 				var templ_7745c5c3_Var38 = []any{"brief", templ.KV("bad", r.Bad)}
-				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var38...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var38).String()).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 1, 0); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+
+				render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var38).String())
 				templ_7745c5c3_Buffer.WriteString("\" title=\"")
-				if templ_7745c5c3_Err = render.Attribute(r.Brief).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 107, 67); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, r.Brief)
 				templ_7745c5c3_Buffer.WriteString("\"")
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			if templ_7745c5c3_Err = render.Text(r.Brief).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 107, 79); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, r.Brief)
 			templ_7745c5c3_Buffer.WriteString("</span> ")
 		}
 		if r.Mark != nil {
-			templ_7745c5c3_Err = components.Tag(r.Mark.Tone, r.Mark.Label).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(r.Mark.Tone, r.Mark.Label))
 		}
 		templ_7745c5c3_Buffer.WriteString("</span> <span class=\"axis\">")
 		if len(r.Bars) > 0 {
-			templ_7745c5c3_Err = stepBars(w, r).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, stepBars(w, r))
 		}
 		templ_7745c5c3_Buffer.WriteString("</span> <span class=\"num tok\" title=\"")
-		if templ_7745c5c3_Err = render.Attribute(r.CachedShare).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 118, 45); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, r.CachedShare)
 		templ_7745c5c3_Buffer.WriteString("\">")
-		if templ_7745c5c3_Err = render.Text(r.Tokens).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 118, 58); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, r.Tokens)
 		templ_7745c5c3_Buffer.WriteString("</span> <span class=\"num\">")
-		if templ_7745c5c3_Err = render.Text(r.took()).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 119, 30); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, r.took())
 		templ_7745c5c3_Buffer.WriteString("</span> <span class=\"num cost\">")
-		if templ_7745c5c3_Err = render.Text(r.cost()).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 120, 35); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, r.cost())
 		templ_7745c5c3_Buffer.WriteString("</span></li>")
 		return nil
 	})
@@ -427,23 +239,14 @@ func callBody(s StepView) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"step-part\"><h3 class=\"part-head\">Arguments <small>from the model</small> ")
 		if s.Call.Request != "" {
-			templ_7745c5c3_Err = components.CopyButton("Copy the call", s.Call.Request).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.CopyButton("Copy the call", s.Call.Request))
 		}
 		templ_7745c5c3_Buffer.WriteString("</h3>")
-		templ_7745c5c3_Err = argumentList(s.Call.Arguments, "The call has no arguments.").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, argumentList(s.Call.Arguments, "The call has no arguments."))
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		if len(s.Call.Bound) > 0 {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"step-part\"><h3 class=\"part-head\">Bound values <small>set by the flow, hidden from the model</small></h3>")
-			templ_7745c5c3_Err = argumentList(s.Call.Bound, "").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, argumentList(s.Call.Bound, ""))
 			templ_7745c5c3_Buffer.WriteString("</div>")
 		}
 		templ_7745c5c3_Buffer.WriteString("<div class=\"step-part\"><h3 class=\"part-head\">Result</h3>")
@@ -451,27 +254,17 @@ func callBody(s StepView) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"call-unknown\"><b>Outcome unknown.</b> The request was sent, but its result was lost. The model was told to check before it repeats the call.</p>")
 		} else if len(s.Outputs) == 0 && s.Error == nil {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"none\">")
-			if templ_7745c5c3_Err = render.Text(s.absence("The call has no result yet.")).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 147, 61); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, s.absence("The call has no result yet."))
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		}
 		templ_7745c5c3_Buffer.WriteString("<div class=\"step-outputs\">")
 		for i := range s.Outputs {
-			templ_7745c5c3_Err = components.Output("step-output-"+components.Count(i), s.Outputs[i]).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Output("step-output-"+components.Count(i), s.Outputs[i]))
 		}
 		templ_7745c5c3_Buffer.WriteString("</div></div><div class=\"step-part\"><h3 class=\"part-head\">Attempts</h3>")
-		templ_7745c5c3_Err = tryList(s).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, tryList(s))
 		templ_7745c5c3_Buffer.WriteString("<p class=\"call-key\">Idempotency key <code>")
-		if templ_7745c5c3_Err = render.Text(s.Call.Key).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 158, 56); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, s.Call.Key)
 		templ_7745c5c3_Buffer.WriteString("</code></p></div>")
 		return nil
 	})
@@ -483,56 +276,36 @@ func argumentList(list []ArgumentView, none string) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if len(list) == 0 {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"none\">")
-			if templ_7745c5c3_Err = render.Text(none).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 164, 24); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, none)
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<dl class=\"arguments\">")
 			for _, a := range list {
 				templ_7745c5c3_Buffer.WriteString("<div><dt><code>")
-				if templ_7745c5c3_Err = render.Text(a.Name).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 169, 23); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, a.Name)
 				templ_7745c5c3_Buffer.WriteString("</code></dt><dd>")
 				if a.Was != "" {
 					templ_7745c5c3_Buffer.WriteString("<del>")
-					if templ_7745c5c3_Err = render.Text(a.Was).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 172, 19); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, a.Was)
 					templ_7745c5c3_Buffer.WriteString("</del> ")
 				}
 				if a.Edited {
 					templ_7745c5c3_Buffer.WriteString("<ins>")
-					templ_7745c5c3_Err = components.Value(a.ValueView).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Value(a.ValueView))
 					templ_7745c5c3_Buffer.WriteString("</ins>")
 				} else {
-					templ_7745c5c3_Err = components.Value(a.ValueView).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Value(a.ValueView))
 				}
 				templ_7745c5c3_Buffer.WriteString("</dd>")
 				if a.Source != "" {
 					templ_7745c5c3_Buffer.WriteString("<dd class=\"source\">")
-					templ_7745c5c3_Err = components.Icon("lock").Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("lock"))
 					templ_7745c5c3_Buffer.WriteString(" ")
-					if templ_7745c5c3_Err = render.Text(a.Source).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 185, 17); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, a.Source)
 					templ_7745c5c3_Buffer.WriteString("</dd>")
 				} else if a.Edited {
 					templ_7745c5c3_Buffer.WriteString("<dd class=\"source\">")
-					templ_7745c5c3_Err = components.Tag(components.ToneOK, "Edited").Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneOK, "Edited"))
 					templ_7745c5c3_Buffer.WriteString("</dd>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</div>")
@@ -552,209 +325,115 @@ func turnBody(s StepView) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<div class=\"step-part\"><h3 class=\"part-head\">New in the prompt ")
 		if s.Turn.Of > 0 {
 			templ_7745c5c3_Buffer.WriteString("<small>")
-			if templ_7745c5c3_Err = render.Text(components.Count(len(s.Turn.New))).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 204, 46); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Count(len(s.Turn.New)))
 			templ_7745c5c3_Buffer.WriteString(" of ")
-			if templ_7745c5c3_Err = render.Text(components.Quantity(s.Turn.Of, "message")).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 204, 95); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Quantity(s.Turn.Of, "message"))
 			templ_7745c5c3_Buffer.WriteString("</small> ")
 		}
 		if s.Turn.AllPath != "" {
 			templ_7745c5c3_Buffer.WriteString("<a class=\"link\" href=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(s.Turn.AllPath)).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 207, 56); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL(s.Turn.AllPath))
 			templ_7745c5c3_Buffer.WriteString("\" target=\"_blank\">Show all</a>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</h3><ol class=\"turn-messages\">")
 		for _, m := range s.Turn.New {
 			templ_7745c5c3_Buffer.WriteString("<li>")
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<span class=\"")
 				var templ_7745c5c3_Var58 = []any{"role", templ.KV("model", m.Model)}
-				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var58...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var58).String()).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 1, 0); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+
+				render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var58).String())
 				templ_7745c5c3_Buffer.WriteString("\"")
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			if templ_7745c5c3_Err = render.Text(m.Role).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 213, 64); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, m.Role)
 			templ_7745c5c3_Buffer.WriteString("</span>")
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<div class=\"")
 				var templ_7745c5c3_Var61 = []any{"message", templ.KV("bad", m.Bad)}
-				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var61...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var61).String()).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 1, 0); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+
+				render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var61).String())
 				templ_7745c5c3_Buffer.WriteString("\"")
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
 			if m.Tool != "" {
 				templ_7745c5c3_Buffer.WriteString("<code>")
-				if templ_7745c5c3_Err = render.Text(m.Tool).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 216, 21); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, m.Tool)
 				templ_7745c5c3_Buffer.WriteString("</code> ")
 			}
-			if templ_7745c5c3_Err = render.Text(m.Text).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 218, 14); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, m.Text)
 			templ_7745c5c3_Buffer.WriteString("</div></li>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</ol></div>")
 		if s.Turn.Reasoning != "" {
 			templ_7745c5c3_Buffer.WriteString("<details class=\"step-part turn-reasoning\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute("reasoning-"+s.Path).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 225, 70); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "reasoning-"+s.Path)
 			templ_7745c5c3_Buffer.WriteString("\"><summary>")
-			templ_7745c5c3_Err = components.Icon("chevron-right").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("chevron-right"))
 			templ_7745c5c3_Buffer.WriteString("<b>Reasoning</b> ")
 			if s.Turn.ReasoningTokens > 0 {
 				templ_7745c5c3_Buffer.WriteString("<small class=\"muted\">")
-				if templ_7745c5c3_Err = render.Text(components.Quantity(int(s.Turn.ReasoningTokens), "token")).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 230, 85); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, components.Quantity(int(s.Turn.ReasoningTokens), "token"))
 				templ_7745c5c3_Buffer.WriteString("</small>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</summary><div class=\"text\">")
-			if templ_7745c5c3_Err = render.Text(s.Turn.Reasoning).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 233, 39); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, s.Turn.Reasoning)
 			templ_7745c5c3_Buffer.WriteString("</div></details>")
 		}
 		templ_7745c5c3_Buffer.WriteString("<div class=\"step-part\"><h3 class=\"part-head\">Answer ")
 		if s.Turn.OutputTokens > 0 {
 			templ_7745c5c3_Buffer.WriteString("<small>")
-			if templ_7745c5c3_Err = render.Text(components.Quantity(int(s.Turn.OutputTokens), "token")).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 240, 67); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Quantity(int(s.Turn.OutputTokens), "token"))
 			templ_7745c5c3_Buffer.WriteString("</small> ")
 		}
 		if s.Turn.Answer != "" {
-			templ_7745c5c3_Err = components.CopyButton("Copy the answer", s.Turn.Answer).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.CopyButton("Copy the answer", s.Turn.Answer))
 		}
 		templ_7745c5c3_Buffer.WriteString("</h3>")
 		if s.Turn.Answer != "" {
-			templ_7745c5c3_Err = components.Value(components.ValueView{Value: s.Turn.Answer}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Value(components.ValueView{Value: s.Turn.Answer}))
 		} else if len(s.Turn.Calls) == 0 {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"none\">")
-			if templ_7745c5c3_Err = render.Text(s.absence("The turn has no answer yet.")).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 249, 61); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, s.absence("The turn has no answer yet."))
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		}
 		if len(s.Turn.Calls) > 0 {
 			templ_7745c5c3_Buffer.WriteString("<ol class=\"turn-calls\">")
 			for _, c := range s.Turn.Calls {
 				templ_7745c5c3_Buffer.WriteString("<li>")
-				templ_7745c5c3_Err = stateDot(c.State).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = stepChip(c.Icon, c.Group).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, stateDot(c.State))
+				render.Component(ctx, templ_7745c5c3_Buffer, stepChip(c.Icon, c.Group))
 				if c.Link != nil {
 					{
-						templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-						templ_7745c5c3_Buffer := templ.GetBuffer()
-						var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 						templ_7745c5c3_Buffer.WriteString("<a href=\"")
-						if templ_7745c5c3_Err = render.URL(templ.SafeURL(c.Link.Path()+"#step")).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 258, 55); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.URL(templ_7745c5c3_Buffer, templ.SafeURL(c.Link.Path()+"#step"))
 						templ_7745c5c3_Buffer.WriteString("\"")
-						templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "a", c.Link.Attrs())
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
-						templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
-						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
-						templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+						render.Attributes(ctx, templ_7745c5c3_Buffer, "a", c.Link.Attrs())
+
 					}
 					templ_7745c5c3_Buffer.WriteString("><code>")
-					if templ_7745c5c3_Err = render.Text(c.Tool).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 258, 94); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, c.Tool)
 					templ_7745c5c3_Buffer.WriteString("</code></a> ")
 				} else {
 					templ_7745c5c3_Buffer.WriteString("<code>")
-					if templ_7745c5c3_Err = render.Text(c.Tool).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 260, 21); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, c.Tool)
 					templ_7745c5c3_Buffer.WriteString("</code> ")
 				}
 				templ_7745c5c3_Buffer.WriteString("<span class=\"brief\" title=\"")
-				if templ_7745c5c3_Err = render.Attribute(c.Brief).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 262, 41); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, c.Brief)
 				templ_7745c5c3_Buffer.WriteString("\">")
 				if c.Refused != "" {
-					if templ_7745c5c3_Err = render.Text(c.Refused).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 264, 19); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, c.Refused)
 				} else {
-					if templ_7745c5c3_Err = render.Text(c.Brief).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 266, 17); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, c.Brief)
 				}
 				templ_7745c5c3_Buffer.WriteString("</span> <span class=\"num\">")
-				if templ_7745c5c3_Err = render.Text(c.Took).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 269, 32); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, c.Took)
 				templ_7745c5c3_Buffer.WriteString("</span></li>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</ol>")
@@ -773,118 +452,71 @@ func agentFoot(r RunPage, s StepView) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<footer class=\"step-foot\">")
 		if r.MayRun && s.Call != nil && s.MayEdit {
 			templ_7745c5c3_Buffer.WriteString("<details class=\"edit-call\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute("edit-"+s.Path).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 281, 51); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "edit-"+s.Path)
 			templ_7745c5c3_Buffer.WriteString("\"><summary class=\"btn\">")
-			templ_7745c5c3_Err = components.Icon("pencil").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("pencil"))
 			templ_7745c5c3_Buffer.WriteString(" Run again with edits</summary><form method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(r.path("/rerun")).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 286, 49); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, r.path("/rerun"))
 			templ_7745c5c3_Buffer.WriteString("\" class=\"edit-form\"><input type=\"hidden\" name=\"from\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(s.Path).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 287, 52); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, s.Path)
 			templ_7745c5c3_Buffer.WriteString("\"> <input type=\"hidden\" name=\"edit\" value=\"1\"> ")
 			for _, f := range s.Call.Fields {
 				templ_7745c5c3_Buffer.WriteString("<div class=\"field\"><label for=\"")
-				if templ_7745c5c3_Err = render.Attribute("arg-"+f.Name).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 291, 35); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, "arg-"+f.Name)
 				templ_7745c5c3_Buffer.WriteString("\"><code>")
-				if templ_7745c5c3_Err = render.Text(f.Name).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 291, 52); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, f.Name)
 				templ_7745c5c3_Buffer.WriteString("</code></label> ")
 				if f.Long {
 					templ_7745c5c3_Buffer.WriteString("<textarea class=\"area\" id=\"")
-					if templ_7745c5c3_Err = render.Attribute("arg-"+f.Name).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 293, 51); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, "arg-"+f.Name)
 					templ_7745c5c3_Buffer.WriteString("\" name=\"")
-					if templ_7745c5c3_Err = render.Attribute("arg."+f.Name).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 293, 76); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, "arg."+f.Name)
 					templ_7745c5c3_Buffer.WriteString("\" rows=\"4\">")
-					if templ_7745c5c3_Err = render.Text(f.Value).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 293, 97); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, f.Value)
 					templ_7745c5c3_Buffer.WriteString("</textarea> ")
 				} else {
 					templ_7745c5c3_Buffer.WriteString("<input class=\"input\" type=\"text\" id=\"")
-					if templ_7745c5c3_Err = render.Attribute("arg-"+f.Name).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 295, 61); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, "arg-"+f.Name)
 					templ_7745c5c3_Buffer.WriteString("\" name=\"")
-					if templ_7745c5c3_Err = render.Attribute("arg."+f.Name).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 295, 86); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, "arg."+f.Name)
 					templ_7745c5c3_Buffer.WriteString("\" value=\"")
-					if templ_7745c5c3_Err = render.Attribute(f.Value).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 295, 104); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, f.Value)
 					templ_7745c5c3_Buffer.WriteString("\"> ")
 				}
 				if f.Help != "" {
 					templ_7745c5c3_Buffer.WriteString("<small class=\"muted\">")
-					if templ_7745c5c3_Err = render.Text(f.Help).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 298, 37); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, f.Help)
 					templ_7745c5c3_Buffer.WriteString("</small>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</div>")
 			}
 			templ_7745c5c3_Buffer.WriteString("<p class=\"muted\">Runs this call with these arguments, then continues with the agent. Everything before it is reused.</p>")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Run this call", Icon: "play", Look: components.LookPrimary}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Run this call", Icon: "play", Look: components.LookPrimary}))
 			templ_7745c5c3_Buffer.WriteString("</form></details> ")
 		}
 		if r.MayRun && s.Again != nil {
-			templ_7745c5c3_Err = rerun(r, components.Button{Label: s.Again.Label, Icon: "rotate-ccw", Name: "from", Value: s.Again.From}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, rerun(r, components.Button{Label: s.Again.Label, Icon: "rotate-ccw", Name: "from", Value: s.Again.From}))
 		}
 		if s.CopyPath != "" {
 			templ_7745c5c3_Buffer.WriteString("<button type=\"button\" class=\"btn quiet script-only copy\" data-copy-request=\"")
-			if templ_7745c5c3_Err = render.Attribute(s.CopyPath).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 311, 90); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, s.CopyPath)
 			templ_7745c5c3_Buffer.WriteString("\"><svg class=\"icon todo\" aria-hidden=\"true\"><use href=\"")
-			if templ_7745c5c3_Err = render.URL(components.IconURL("copy")).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 312, 84); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, components.IconURL("copy"))
 			templ_7745c5c3_Buffer.WriteString("\"></use></svg> <svg class=\"icon done\" aria-hidden=\"true\"><use href=\"")
-			if templ_7745c5c3_Err = render.URL(components.IconURL("check")).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 313, 85); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, components.IconURL("check"))
 			templ_7745c5c3_Buffer.WriteString("\"></use></svg> Copy request</button> ")
 		} else if s.Call != nil && s.Call.Request != "" {
 			templ_7745c5c3_Buffer.WriteString("<button type=\"button\" class=\"btn quiet script-only copy\" data-copy=\"")
-			if templ_7745c5c3_Err = render.Attribute(s.Call.Request).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 317, 86); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, s.Call.Request)
 			templ_7745c5c3_Buffer.WriteString("\"><svg class=\"icon todo\" aria-hidden=\"true\"><use href=\"")
-			if templ_7745c5c3_Err = render.URL(components.IconURL("copy")).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 318, 84); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, components.IconURL("copy"))
 			templ_7745c5c3_Buffer.WriteString("\"></use></svg> <svg class=\"icon done\" aria-hidden=\"true\"><use href=\"")
-			if templ_7745c5c3_Err = render.URL(components.IconURL("check")).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 319, 85); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, components.IconURL("check"))
 			templ_7745c5c3_Buffer.WriteString("\"></use></svg> Copy request</button> ")
 		}
 		if r.MayRun && s.Again != nil && s.Again.writes() != "" {
 			templ_7745c5c3_Buffer.WriteString("<small class=\"muted again\">")
-			if templ_7745c5c3_Err = render.Text(s.Again.writes()).Write(templ_7745c5c3_Buffer, `console/agent.templ`, 324, 48); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, s.Again.writes())
 			templ_7745c5c3_Buffer.WriteString("</small>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</footer>")

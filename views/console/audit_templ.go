@@ -26,87 +26,54 @@ func Audit(p layout.Page, rows []AuditRow, pages components.Pages) templ.Compone
 		templ_7745c5c3_Var2 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			if len(rows) == 0 {
 				templ_7745c5c3_Var3 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-					templ_7745c5c3_Err = components.Press(components.Button{Label: "Go to flows", Href: "/flows"}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Go to flows", Href: "/flows"}))
 					return nil
 				})
-				templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "scroll-text", Title: "Nothing yet", Text: "Sign-ins and changes to members, keys, credentials, published versions and settings appear here."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer, components.EmptyState(components.Empty{Icon: "scroll-text", Title: "Nothing yet", Text: "Sign-ins and changes to members, keys, credentials, published versions and settings appear here."}))
 			} else {
 				templ_7745c5c3_Buffer.WriteString("<div class=\"stacks\">")
 				templ_7745c5c3_Var4 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 					templ_7745c5c3_Buffer.WriteString("<thead><tr><th scope=\"col\">When</th><th scope=\"col\">Who</th><th scope=\"col\">What</th><th scope=\"col\">From</th></tr></thead> <tbody>")
 					for _, r := range rows {
 						templ_7745c5c3_Buffer.WriteString("<tr><td class=\"when\" data-is=\"When\">")
-						templ_7745c5c3_Err = components.ExactTime(r.At).Render(ctx, templ_7745c5c3_Buffer)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Component(ctx, templ_7745c5c3_Buffer, components.ExactTime(r.At))
 						templ_7745c5c3_Buffer.WriteString("</td><td data-is=\"Who\">")
-						if templ_7745c5c3_Err = render.Text(r.Who).Write(templ_7745c5c3_Buffer, `console/audit.templ`, 34, 33); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, r.Who)
 						templ_7745c5c3_Buffer.WriteString("</td><td class=\"main\">")
 						if r.Alarm {
 							templ_7745c5c3_Buffer.WriteString("<span class=\"alarm\">")
-							templ_7745c5c3_Err = components.Icon("triangle-alert").Render(ctx, templ_7745c5c3_Buffer)
-							if templ_7745c5c3_Err != nil {
-								return templ_7745c5c3_Err
-							}
+							render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("triangle-alert"))
 							templ_7745c5c3_Buffer.WriteString(" ")
-							if templ_7745c5c3_Err = render.Text(r.What).Write(templ_7745c5c3_Buffer, `console/audit.templ`, 39, 19); templ_7745c5c3_Err != nil {
-								return templ_7745c5c3_Err
-							}
+							render.Text(templ_7745c5c3_Buffer, r.What)
 							templ_7745c5c3_Buffer.WriteString("</span> ")
 						} else {
-							if templ_7745c5c3_Err = render.Text(r.What).Write(templ_7745c5c3_Buffer, `console/audit.templ`, 42, 18); templ_7745c5c3_Err != nil {
-								return templ_7745c5c3_Err
-							}
+							render.Text(templ_7745c5c3_Buffer, r.What)
 							templ_7745c5c3_Buffer.WriteString(" ")
 						}
 						if r.Target != "" {
 							templ_7745c5c3_Buffer.WriteString("<b>")
-							if templ_7745c5c3_Err = render.Text(r.Target).Write(templ_7745c5c3_Buffer, `console/audit.templ`, 45, 23); templ_7745c5c3_Err != nil {
-								return templ_7745c5c3_Err
-							}
+							render.Text(templ_7745c5c3_Buffer, r.Target)
 							templ_7745c5c3_Buffer.WriteString("</b> ")
 						}
 						if r.Detail != "" {
 							templ_7745c5c3_Buffer.WriteString("<small>")
-							if templ_7745c5c3_Err = render.Text(r.Detail).Write(templ_7745c5c3_Buffer, `console/audit.templ`, 48, 27); templ_7745c5c3_Err != nil {
-								return templ_7745c5c3_Err
-							}
+							render.Text(templ_7745c5c3_Buffer, r.Detail)
 							templ_7745c5c3_Buffer.WriteString("</small>")
 						}
 						templ_7745c5c3_Buffer.WriteString("</td><td class=\"mono\" data-is=\"From\">")
-						if templ_7745c5c3_Err = render.Text(cmp.Or(r.From, "–")).Write(templ_7745c5c3_Buffer, `console/audit.templ`, 51, 63); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, cmp.Or(r.From, "–"))
 						templ_7745c5c3_Buffer.WriteString("</td></tr>")
 					}
 					templ_7745c5c3_Buffer.WriteString("</tbody>")
 					return nil
 				})
-				templ_7745c5c3_Err = components.Table("Audit log").Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer, components.Table("Audit log"))
 				templ_7745c5c3_Buffer.WriteString("</div>")
-				templ_7745c5c3_Err = components.Pagination(pages).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Pagination(pages))
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Settings(p, layout.TabAudit).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, layout.Settings(p, layout.TabAudit))
 		return nil
 	})
 }

@@ -23,145 +23,76 @@ func itemStrip(r RunPage, s *ChildStep) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"children child-sum\"><p class=\"child-about muted\">")
-		if templ_7745c5c3_Err = render.Text(s.About).Write(templ_7745c5c3_Buffer, `console/children.templ`, 13, 12); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, s.About)
 		templ_7745c5c3_Buffer.WriteString(" ")
 		if s.FlowPath != "" {
 			templ_7745c5c3_Buffer.WriteString("· <a class=\"link\" href=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(s.FlowPath)).Write(templ_7745c5c3_Buffer, `console/children.templ`, 16, 52); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL(s.FlowPath))
 			templ_7745c5c3_Buffer.WriteString("\" dir=\"auto\">")
-			if templ_7745c5c3_Err = render.Text(s.Flow).Write(templ_7745c5c3_Buffer, `console/children.templ`, 16, 74); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, s.Flow)
 			templ_7745c5c3_Buffer.WriteString("</a>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</p><p class=\"child-count\"><b>")
-		if templ_7745c5c3_Err = render.Text(components.Count(s.ended())).Write(templ_7745c5c3_Buffer, `console/children.templ`, 20, 35); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, components.Count(s.ended()))
 		templ_7745c5c3_Buffer.WriteString("</b> of ")
-		if templ_7745c5c3_Err = render.Text(components.Count(s.Total)).Write(templ_7745c5c3_Buffer, `console/children.templ`, 20, 72); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, components.Count(s.Total))
 		templ_7745c5c3_Buffer.WriteString(" finished <small class=\"muted\">")
 		if s.Left != "" {
-			if templ_7745c5c3_Err = render.Text(s.Left).Write(templ_7745c5c3_Buffer, `console/children.templ`, 23, 13); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, s.Left)
 			templ_7745c5c3_Buffer.WriteString(" · ")
 		}
 		if s.Reused > 0 {
-			if templ_7745c5c3_Err = render.Text(components.Count(s.Reused)).Write(templ_7745c5c3_Buffer, `console/children.templ`, 26, 33); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Count(s.Reused))
 			templ_7745c5c3_Buffer.WriteString(" taken over · ")
 		}
-		if templ_7745c5c3_Err = render.Text(s.Cost).Write(templ_7745c5c3_Buffer, `console/children.templ`, 28, 12); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, s.Cost)
 		templ_7745c5c3_Buffer.WriteString("</small></p><div class=\"strip-frame\">")
 		if scale := s.scale(); len(scale) > 0 {
 			templ_7745c5c3_Buffer.WriteString("<ol class=\"strip-scale\" aria-hidden=\"true\">")
 			for _, at := range scale {
 				templ_7745c5c3_Buffer.WriteString("<li>")
-				if templ_7745c5c3_Err = render.Text(at).Write(templ_7745c5c3_Buffer, `console/children.templ`, 35, 14); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, at)
 				templ_7745c5c3_Buffer.WriteString("</li>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</ol>")
 		}
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<div class=\"")
 			var templ_7745c5c3_Var11 = []any{"strip", "strip-" + strconv.Itoa(s.cellsInRow())}
-			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var11...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var11).String()).Write(templ_7745c5c3_Buffer, `console/children.templ`, 1, 0); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+
+			render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var11).String())
 			templ_7745c5c3_Buffer.WriteString("\" role=\"img\" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute(s.label()).Write(templ_7745c5c3_Buffer, `console/children.templ`, 39, 100); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, s.label())
 			templ_7745c5c3_Buffer.WriteString("\" data-strip=\"")
-			if templ_7745c5c3_Err = render.Attribute(s.Link.WithStep(s.Path).Path()).Write(templ_7745c5c3_Buffer, `console/children.templ`, 39, 146); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, s.Link.WithStep(s.Path).Path())
 			templ_7745c5c3_Buffer.WriteString("\"")
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 		}
 		templ_7745c5c3_Buffer.WriteString(">")
 		for _, c := range s.Cells {
 			if s.Size > 1 && c.State != "waiting" {
 				{
-					templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-					templ_7745c5c3_Buffer := templ.GetBuffer()
-					var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 					templ_7745c5c3_Buffer.WriteString("<i class=\"")
 					var templ_7745c5c3_Var15 = []any{c.class()}
-					templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var15...)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var15).String()).Write(templ_7745c5c3_Buffer, `console/children.templ`, 1, 0); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+
+					render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var15).String())
 					templ_7745c5c3_Buffer.WriteString("\" data-item=\"")
-					if templ_7745c5c3_Err = render.Attribute(strconv.Itoa(c.Item)).Write(templ_7745c5c3_Buffer, `console/children.templ`, 42, 61); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, strconv.Itoa(c.Item))
 					templ_7745c5c3_Buffer.WriteString("\"")
-					templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 				}
 				templ_7745c5c3_Buffer.WriteString("></i>")
 			} else {
 				{
-					templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-					templ_7745c5c3_Buffer := templ.GetBuffer()
-					var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 					templ_7745c5c3_Buffer.WriteString("<i class=\"")
 					var templ_7745c5c3_Var18 = []any{c.class()}
-					templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var18...)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var18).String()).Write(templ_7745c5c3_Buffer, `console/children.templ`, 1, 0); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+
+					render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var18).String())
 					templ_7745c5c3_Buffer.WriteString("\"")
-					templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 				}
 				templ_7745c5c3_Buffer.WriteString("></i>")
 			}
@@ -169,79 +100,40 @@ func itemStrip(r RunPage, s *ChildStep) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("</div></div><div class=\"child-picks\" role=\"group\" aria-label=\"Filter by state\">")
 		for _, p := range s.stateFilters() {
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<a class=\"pill\" href=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(p.link.Path())).Write(templ_7745c5c3_Buffer, `console/children.templ`, 53, 40); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(p.link.Path()))
 				templ_7745c5c3_Buffer.WriteString("\"")
 				if p.current {
 					templ_7745c5c3_Buffer.WriteString(" aria-current=\"true\"")
 				}
-				templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "a", p.link.Attrs())
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+				render.Attributes(ctx, templ_7745c5c3_Buffer, "a", p.link.Attrs())
+
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
 			if p.state != "" {
 				{
-					templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-					templ_7745c5c3_Buffer := templ.GetBuffer()
-					var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 					templ_7745c5c3_Buffer.WriteString("<i class=\"")
 					var templ_7745c5c3_Var21 = []any{"key", stripStates[p.state]}
-					templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var21...)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var21).String()).Write(templ_7745c5c3_Buffer, `console/children.templ`, 1, 0); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+
+					render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var21).String())
 					templ_7745c5c3_Buffer.WriteString("\" aria-hidden=\"true\"")
-					templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 				}
 				templ_7745c5c3_Buffer.WriteString("></i> ")
 			}
-			if templ_7745c5c3_Err = render.Text(p.label).Write(templ_7745c5c3_Buffer, `console/children.templ`, 62, 14); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, p.label)
 			templ_7745c5c3_Buffer.WriteString(" <span class=\"count\">")
-			if templ_7745c5c3_Err = render.Text(components.Count(p.count)).Write(templ_7745c5c3_Buffer, `console/children.templ`, 63, 52); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Count(p.count))
 			templ_7745c5c3_Buffer.WriteString("</span></a>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		if r.MayRun && s.Retry != nil && (r.Error == nil || r.Error.Retry == nil) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"child-retry\">")
-			templ_7745c5c3_Err = retryButtons(r, *s.Retry).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, retryButtons(r, *s.Retry))
 			templ_7745c5c3_Buffer.WriteString("<small class=\"muted\">")
-			if templ_7745c5c3_Err = render.Text(s.Retry.about()).Write(templ_7745c5c3_Buffer, `console/children.templ`, 70, 42); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, s.Retry.about())
 			templ_7745c5c3_Buffer.WriteString("</small></div>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
@@ -256,61 +148,32 @@ func itemTable(r RunPage, s *ChildStep) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<section class=\"children\" aria-label=\"")
-		if templ_7745c5c3_Err = render.Attribute("Items of "+s.Name).Write(templ_7745c5c3_Buffer, `console/children.templ`, 78, 60); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "Items of "+s.Name)
 		templ_7745c5c3_Buffer.WriteString("\">")
 		if len(s.Groups) > 1 {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"child-errors\"><h3>Errors</h3><ul>")
 			for _, g := range s.Groups {
 				templ_7745c5c3_Buffer.WriteString("<li><span class=\"times\">")
-				if templ_7745c5c3_Err = render.Text(components.Count(g.Count)).Write(templ_7745c5c3_Buffer, `console/children.templ`, 85, 54); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, components.Count(g.Count))
 				templ_7745c5c3_Buffer.WriteString("×</span> <a class=\"link\" href=\"")
-				if templ_7745c5c3_Err = render.URL(components.ErrorDocsURL(g.Code)).Write(templ_7745c5c3_Buffer, `console/children.templ`, 86, 61); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, components.ErrorDocsURL(g.Code))
 				templ_7745c5c3_Buffer.WriteString("\"><code>")
-				if templ_7745c5c3_Err = render.Text(g.Code).Write(templ_7745c5c3_Buffer, `console/children.templ`, 86, 78); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, g.Code)
 				templ_7745c5c3_Buffer.WriteString("</code></a><p>")
-				if templ_7745c5c3_Err = render.Text(g.Message).Write(templ_7745c5c3_Buffer, `console/children.templ`, 87, 21); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, g.Message)
 				templ_7745c5c3_Buffer.WriteString(" <span>")
-				if templ_7745c5c3_Err = render.Text(g.Advice).Write(templ_7745c5c3_Buffer, `console/children.templ`, 87, 40); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, g.Advice)
 				templ_7745c5c3_Buffer.WriteString("</span></p>")
 				{
-					templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-					templ_7745c5c3_Buffer := templ.GetBuffer()
-					var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 					templ_7745c5c3_Buffer.WriteString("<a class=\"btn small\" href=\"")
-					if templ_7745c5c3_Err = render.URL(templ.SafeURL(g.Link.Path())).Write(templ_7745c5c3_Buffer, `console/children.templ`, 88, 63); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.URL(templ_7745c5c3_Buffer, templ.SafeURL(g.Link.Path()))
 					templ_7745c5c3_Buffer.WriteString("\"")
-					templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "a", g.Link.Attrs())
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+					render.Attributes(ctx, templ_7745c5c3_Buffer, "a", g.Link.Attrs())
+
 				}
 				templ_7745c5c3_Buffer.WriteString(">Show ")
-				if templ_7745c5c3_Err = render.Text(components.Count(g.Count)).Write(templ_7745c5c3_Buffer, `console/children.templ`, 88, 120); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, components.Count(g.Count))
 				templ_7745c5c3_Buffer.WriteString("</a></li>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</ul>")
@@ -320,188 +183,96 @@ func itemTable(r RunPage, s *ChildStep) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("</div>")
 		}
 		templ_7745c5c3_Buffer.WriteString("<form class=\"search child-search\" role=\"search\" action=\"")
-		if templ_7745c5c3_Err = render.URL(r.path("")).Write(templ_7745c5c3_Buffer, `console/children.templ`, 100, 22); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, r.path(""))
 		templ_7745c5c3_Buffer.WriteString("\" data-hx-get=\"")
-		if templ_7745c5c3_Err = render.Attribute(string(r.path(""))).Write(templ_7745c5c3_Buffer, `console/children.templ`, 101, 35); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, string(r.path("")))
 		templ_7745c5c3_Buffer.WriteString("\" data-hx-trigger=\"input delay:250ms, submit\" data-hx-sync=\"this:replace\" data-hx-target=\"#run\" data-hx-select=\"#run\" data-hx-swap=\"outerMorph\" data-hx-replace-url=\"true\">")
-		templ_7745c5c3_Err = components.Icon("search").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("search"))
 		templ_7745c5c3_Buffer.WriteString("<label class=\"unseen\" for=\"")
-		if templ_7745c5c3_Err = render.Attribute("items-of-"+s.Path).Write(templ_7745c5c3_Buffer, `console/children.templ`, 110, 51); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "items-of-"+s.Path)
 		templ_7745c5c3_Buffer.WriteString("\">Filter items by input, output or error</label> <input class=\"input\" id=\"")
-		if templ_7745c5c3_Err = render.Attribute("items-of-"+s.Path).Write(templ_7745c5c3_Buffer, `console/children.templ`, 111, 49); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "items-of-"+s.Path)
 		templ_7745c5c3_Buffer.WriteString("\" name=\"q\" type=\"search\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(s.Link.Text).Write(templ_7745c5c3_Buffer, `console/children.templ`, 111, 94); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, s.Link.Text)
 		templ_7745c5c3_Buffer.WriteString("\" placeholder=\"Filter items by input, output or error\" maxlength=\"200\" autocomplete=\"off\"> <input type=\"hidden\" name=\"of\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(s.Path).Write(templ_7745c5c3_Buffer, `console/children.templ`, 112, 48); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, s.Path)
 		templ_7745c5c3_Buffer.WriteString("\"> <input type=\"hidden\" name=\"step\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(s.Link.Step).Write(templ_7745c5c3_Buffer, `console/children.templ`, 113, 55); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, s.Link.Step)
 		templ_7745c5c3_Buffer.WriteString("\"> <input type=\"hidden\" name=\"items\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(s.Link.State).Write(templ_7745c5c3_Buffer, `console/children.templ`, 114, 57); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, s.Link.State)
 		templ_7745c5c3_Buffer.WriteString("\"></form><table class=\"table child-items\"><thead><tr><th scope=\"col\" class=\"num\">Item</th><th scope=\"col\">State</th><th scope=\"col\">Input</th><th scope=\"col\" class=\"c-out\">Output</th><th scope=\"col\" class=\"num c-took\">Took</th><th scope=\"col\"><span class=\"unseen\">Run</span></th></tr></thead> <tbody>")
 		for _, item := range s.Items {
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<tr class=\"")
 				var templ_7745c5c3_Var43 = []any{item.State, templ.KV("current", item.Current)}
-				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var43...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var43).String()).Write(templ_7745c5c3_Buffer, `console/children.templ`, 1, 0); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+
+				render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var43).String())
 				templ_7745c5c3_Buffer.WriteString("\"")
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 			}
 			templ_7745c5c3_Buffer.WriteString("><td class=\"num\">")
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<a class=\"row\" href=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(item.Link.Path())).Write(templ_7745c5c3_Buffer, `console/children.templ`, 133, 46); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(item.Link.Path()))
 				templ_7745c5c3_Buffer.WriteString("\"")
 				if item.Current {
 					templ_7745c5c3_Buffer.WriteString(" aria-current=\"true\"")
 				}
-				templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "a", item.Link.Attrs())
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+				render.Attributes(ctx, templ_7745c5c3_Buffer, "a", item.Link.Attrs())
+
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			if templ_7745c5c3_Err = render.Text(strconv.Itoa(item.Number)).Write(templ_7745c5c3_Buffer, `console/children.templ`, 138, 35); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, strconv.Itoa(item.Number))
 			templ_7745c5c3_Buffer.WriteString("</a></td><td class=\"nowrap item-state\">")
-			templ_7745c5c3_Err = stateDot(item.State).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, stateDot(item.State))
 			templ_7745c5c3_Buffer.WriteString("<span class=\"word\" aria-hidden=\"true\">")
-			if templ_7745c5c3_Err = render.Text(components.StateWord(item.State)).Write(templ_7745c5c3_Buffer, `console/children.templ`, 142, 79); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.StateWord(item.State))
 			templ_7745c5c3_Buffer.WriteString("</span></td><td class=\"c-in\"><span dir=\"auto\">")
-			if templ_7745c5c3_Err = render.Text(item.Input).Write(templ_7745c5c3_Buffer, `console/children.templ`, 144, 52); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, item.Input)
 			templ_7745c5c3_Buffer.WriteString("</span></td><td class=\"c-out\">")
 			if item.State == "canceled" {
 				templ_7745c5c3_Buffer.WriteString("–")
 			} else if item.Code != "" {
 				templ_7745c5c3_Buffer.WriteString("<code class=\"fault\">")
-				if templ_7745c5c3_Err = render.Text(item.Code).Write(templ_7745c5c3_Buffer, `console/children.templ`, 149, 39); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, item.Code)
 				templ_7745c5c3_Buffer.WriteString("</code>")
 			} else {
 				templ_7745c5c3_Buffer.WriteString("<span dir=\"auto\">")
-				if templ_7745c5c3_Err = render.Text(item.Output).Write(templ_7745c5c3_Buffer, `console/children.templ`, 151, 38); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, item.Output)
 				templ_7745c5c3_Buffer.WriteString("</span>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</td><td class=\"num nowrap c-took\" title=\"")
-			if templ_7745c5c3_Err = render.Attribute(item.about()).Write(templ_7745c5c3_Buffer, `console/children.templ`, 154, 56); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, item.about())
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(item.Duration).Write(templ_7745c5c3_Buffer, `console/children.templ`, 154, 74); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, item.Duration)
 			templ_7745c5c3_Buffer.WriteString("</td><td class=\"nowrap\">")
 			if item.MayRepeat {
 				templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(item.Path+"/rerun")).Write(templ_7745c5c3_Buffer, `console/children.templ`, 157, 72); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(item.Path+"/rerun"))
 				templ_7745c5c3_Buffer.WriteString("\"><button class=\"btn quiet small only\" aria-label=\"")
-				if templ_7745c5c3_Err = render.Attribute("Run again: item "+strconv.Itoa(item.Number)).Write(templ_7745c5c3_Buffer, `console/children.templ`, 158, 105); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, "Run again: item "+strconv.Itoa(item.Number))
 				templ_7745c5c3_Buffer.WriteString("\" title=\"Runs this item as a separate run. The result of this step doesn’t change.\">")
-				templ_7745c5c3_Err = components.Icon("rotate-ccw").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("rotate-ccw"))
 				templ_7745c5c3_Buffer.WriteString("</button></form>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</td></tr>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</tbody></table><footer class=\"child-foot\"><span class=\"muted\">")
-		if templ_7745c5c3_Err = render.Text(s.listed()).Write(templ_7745c5c3_Buffer, `console/children.templ`, 169, 35); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, s.listed())
 		templ_7745c5c3_Buffer.WriteString("</span> ")
 		if more, ok := s.more(); ok {
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<a class=\"link\" href=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(more.Path())).Write(templ_7745c5c3_Buffer, `console/children.templ`, 171, 53); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(more.Path()))
 				templ_7745c5c3_Buffer.WriteString("\"")
-				templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "a", more.Attrs())
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+				render.Attributes(ctx, templ_7745c5c3_Buffer, "a", more.Attrs())
+
 			}
 			templ_7745c5c3_Buffer.WriteString(">Show ")
-			if templ_7745c5c3_Err = render.Text(components.Count(ItemsMore)).Write(templ_7745c5c3_Buffer, `console/children.templ`, 171, 110); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Count(ItemsMore))
 			templ_7745c5c3_Buffer.WriteString(" more</a>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</footer></section>")

@@ -27,35 +27,21 @@ func Credentials(p layout.Page, f CredentialsPage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var2 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\"><h1>Credentials</h1>")
-			templ_7745c5c3_Err = components.DocsLink("models").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.DocsLink("models"))
 			if f.MayEdit {
-				templ_7745c5c3_Err = credentialSearch(f.Query).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, credentialSearch(f.Query))
 			}
 			templ_7745c5c3_Buffer.WriteString("</div><p class=\"lead\">Secrets that flows send to model providers and other services. They are stored encrypted, sent only to their hosts, and never shown again.</p>")
 			if !f.MayEdit {
 				if len(f.Credentials) == 0 {
-					templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "key-round", Title: "No credentials yet", Text: "Built-in and local models need no credentials. An editor can add one to use OpenAI, Anthropic, Replicate and others."}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.EmptyState(components.Empty{Icon: "key-round", Title: "No credentials yet", Text: "Built-in and local models need no credentials. An editor can add one to use OpenAI, Anthropic, Replicate and others."}))
 				} else {
 					templ_7745c5c3_Buffer.WriteString("<ul class=\"card names\">")
 					for _, c := range f.Credentials {
 						templ_7745c5c3_Buffer.WriteString("<li>")
-						templ_7745c5c3_Err = components.Icon("key-round").Render(ctx, templ_7745c5c3_Buffer)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("key-round"))
 						templ_7745c5c3_Buffer.WriteString(" ")
-						if templ_7745c5c3_Err = render.Text(c.Name).Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 31, 15); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, c.Name)
 						templ_7745c5c3_Buffer.WriteString("</li>")
 					}
 					templ_7745c5c3_Buffer.WriteString("</ul>")
@@ -64,52 +50,33 @@ func Credentials(p layout.Page, f CredentialsPage) templ.Component {
 				templ_7745c5c3_Buffer.WriteString("<div id=\"credentials\" class=\"list\">")
 				if len(f.Credentials) > 0 {
 					templ_7745c5c3_Buffer.WriteString("<section class=\"shelf\"><h2>Connected <span class=\"count\">")
-					if templ_7745c5c3_Err = render.Text(components.Count(len(f.Credentials))).Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 40, 78); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, components.Count(len(f.Credentials)))
 					templ_7745c5c3_Buffer.WriteString("</span></h2><div class=\"stacks\">")
-					templ_7745c5c3_Err = credentialTable(f).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, credentialTable(f))
 					templ_7745c5c3_Buffer.WriteString("</div></section>")
 				}
 				if len(f.Providers) > 0 {
 					templ_7745c5c3_Buffer.WriteString("<section class=\"shelf\"><h2>Providers <span class=\"count\">")
-					if templ_7745c5c3_Err = render.Text(components.Count(len(f.Providers))).Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 48, 76); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, components.Count(len(f.Providers)))
 					templ_7745c5c3_Buffer.WriteString("</span></h2>")
 					if f.Query == "" && len(f.Credentials) == 0 {
 						templ_7745c5c3_Buffer.WriteString("<p class=\"muted\">Built-in and local models need no credentials. Connect a provider to use its models.</p>")
 					}
-					templ_7745c5c3_Err = providerCards(f.Providers).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, providerCards(f.Providers))
 					templ_7745c5c3_Buffer.WriteString("</section>")
 				}
 				if !f.found() {
 					templ_7745c5c3_Var6 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-						templ_7745c5c3_Err = components.Press(components.Button{Label: "Show all", Href: "/credentials"}).Render(ctx, templ_7745c5c3_Buffer)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Show all", Href: "/credentials"}))
 						return nil
 					})
-					templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "search", Title: "Nothing found", Text: "No credential or provider matches “" + f.Query + "”. Any server with an OpenAI-compatible API works too."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer, components.EmptyState(components.Empty{Icon: "search", Title: "Nothing found", Text: "No credential or provider matches “" + f.Query + "”. Any server with an OpenAI-compatible API works too."}))
 				}
 				templ_7745c5c3_Buffer.WriteString("</div>")
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p.WithSheet("catalog.css")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, layout.Layout(p.WithSheet("catalog.css")))
 		return nil
 	})
 }
@@ -119,14 +86,9 @@ func credentialSearch(query string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<form class=\"grow\" role=\"search\" action=\"/credentials\" data-hx-get=\"/credentials\" data-hx-trigger=\"input delay:200ms, submit\" data-hx-sync=\"this:replace\" data-hx-target=\"#credentials\" data-hx-select=\"#credentials\" data-hx-swap=\"outerHTML\" data-hx-replace-url=\"true\"><div class=\"search\">")
-		templ_7745c5c3_Err = components.Icon("search").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("search"))
 		templ_7745c5c3_Buffer.WriteString("<label class=\"unseen\" for=\"q\">Search credentials and providers</label> <input class=\"input\" id=\"q\" name=\"q\" type=\"search\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(query).Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 81, 67); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, query)
 		templ_7745c5c3_Buffer.WriteString("\" placeholder=\"Search by name, provider or task\" autocomplete=\"off\" data-slash aria-keyshortcuts=\"/\"></div><noscript><button class=\"btn\">Show</button></noscript></form>")
 		return nil
 	})
@@ -143,55 +105,34 @@ func providerCards(list []ProviderCard) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<li class=\"maker\">")
 			if c.Name == "plain" {
 				templ_7745c5c3_Buffer.WriteString("<span class=\"monogram plain\" aria-hidden=\"true\">")
-				templ_7745c5c3_Err = components.Icon("lock").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("lock"))
 				templ_7745c5c3_Buffer.WriteString("</span> ")
 			} else {
-				templ_7745c5c3_Err = components.Mark(c.Title).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Mark(c.Title))
 			}
 			templ_7745c5c3_Buffer.WriteString("<span class=\"bar\"><b>")
-			if templ_7745c5c3_Err = render.Text(c.Title).Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 100, 17); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, c.Title)
 			templ_7745c5c3_Buffer.WriteString("</b> ")
 			if c.Connected {
-				templ_7745c5c3_Err = components.Tag(components.ToneOK, "Connected").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneOK, "Connected"))
 			}
 			templ_7745c5c3_Buffer.WriteString("</span><p class=\"tags\">")
 			if c.Text != "" {
 				templ_7745c5c3_Buffer.WriteString("<span class=\"muted\">")
-				if templ_7745c5c3_Err = render.Text(c.Text).Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 107, 34); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, c.Text)
 				templ_7745c5c3_Buffer.WriteString("</span> ")
 			}
 			for _, can := range c.Can {
 				templ_7745c5c3_Buffer.WriteString("<span class=\"tag plain\">")
-				if templ_7745c5c3_Err = render.Text(can).Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 110, 35); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, can)
 				templ_7745c5c3_Buffer.WriteString("</span>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</p><a class=\"btn small cover\" href=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL("/credentials?add="+c.Name)).Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 113, 81); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL("/credentials?add="+c.Name))
 			templ_7745c5c3_Buffer.WriteString("\" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute(c.verb()+": "+c.Title).Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 113, 122); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, c.verb()+": "+c.Title)
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(c.verb()).Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 113, 135); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, c.verb())
 			templ_7745c5c3_Buffer.WriteString("</a></li>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</ul>")
@@ -209,98 +150,60 @@ func credentialTable(f CredentialsPage) templ.Component {
 				templ_7745c5c3_Buffer.WriteString("<tr><td class=\"main\"><span class=\"marked\">")
 				if c.Provider == "" {
 					templ_7745c5c3_Buffer.WriteString("<span class=\"monogram plain\" aria-hidden=\"true\">")
-					templ_7745c5c3_Err = components.Icon("lock").Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("lock"))
 					templ_7745c5c3_Buffer.WriteString("</span> ")
 				} else {
-					templ_7745c5c3_Err = components.Mark(c.Provider).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Mark(c.Provider))
 				}
 				templ_7745c5c3_Buffer.WriteString("<span>")
 				if c.Environment {
 					templ_7745c5c3_Buffer.WriteString("<b>")
-					if templ_7745c5c3_Err = render.Text(c.Name).Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 145, 20); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, c.Name)
 					templ_7745c5c3_Buffer.WriteString("</b> ")
 				} else {
 					templ_7745c5c3_Buffer.WriteString("<a class=\"row\" href=\"")
-					if templ_7745c5c3_Err = render.URL(c.actionURL("")).Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 147, 46); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.URL(templ_7745c5c3_Buffer, c.actionURL(""))
 					templ_7745c5c3_Buffer.WriteString("\">")
-					if templ_7745c5c3_Err = render.Text(c.Name).Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 147, 57); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, c.Name)
 					templ_7745c5c3_Buffer.WriteString("</a> ")
 				}
 				templ_7745c5c3_Buffer.WriteString("<small>")
-				if templ_7745c5c3_Err = render.Text(cmp.Or(c.Provider, "Plain secret")).Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 149, 51); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, cmp.Or(c.Provider, "Plain secret"))
 				templ_7745c5c3_Buffer.WriteString("</small></span></span></td><td>")
 				if c.Sealed {
-					templ_7745c5c3_Err = components.Tag(components.ToneBad, "Can’t be decrypted").Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneBad, "Can’t be decrypted"))
 				} else if c.Unbound && !c.Environment {
-					templ_7745c5c3_Err = components.Tag(components.ToneWait, "Can be sent anywhere").Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneWait, "Can be sent anywhere"))
 				} else if c.Provider == "" {
-					templ_7745c5c3_Err = components.Tag(components.ToneNone, "Saved").Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneNone, "Saved"))
 				} else {
-					templ_7745c5c3_Err = components.Tag(components.ToneOK, "Connected").Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneOK, "Connected"))
 				}
 				templ_7745c5c3_Buffer.WriteString("</td><td data-is=\"Models for\"><span class=\"tags\">")
 				for _, can := range c.Can {
 					templ_7745c5c3_Buffer.WriteString("<span class=\"tag plain\">")
-					if templ_7745c5c3_Err = render.Text(can).Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 167, 37); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, can)
 					templ_7745c5c3_Buffer.WriteString("</span> ")
 				}
 				if len(c.Can) == 0 {
 					templ_7745c5c3_Buffer.WriteString("–")
 				}
 				templ_7745c5c3_Buffer.WriteString("</span></td><td class=\"muted\" data-is=\"Sent to\">")
-				if templ_7745c5c3_Err = render.Text(c.destinations()).Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 174, 59); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, c.destinations())
 				templ_7745c5c3_Buffer.WriteString("</td><td data-is=\"Used by\">")
-				if templ_7745c5c3_Err = render.Text(c.usedBy()).Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 175, 39); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, c.usedBy())
 				templ_7745c5c3_Buffer.WriteString("</td><td class=\"nowrap muted\" data-is=\"Changed\">")
 				if c.Environment {
 					templ_7745c5c3_Buffer.WriteString("From the environment")
 				} else {
-					templ_7745c5c3_Err = components.Time(c.ChangedAt, f.Now).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Time(c.ChangedAt, f.Now))
 				}
 				templ_7745c5c3_Buffer.WriteString("</td></tr>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</tbody>")
 			return nil
 		})
-		templ_7745c5c3_Err = components.Table("Credentials").Render(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer, components.Table("Credentials"))
 		return nil
 	})
 }
@@ -313,16 +216,10 @@ func ChooseProvider(p layout.Page, list []ProviderCard) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var26 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\"><h1>Add a credential</h1></div><p class=\"lead\">Choose a provider, or a secret for headers and signatures.</p>")
-			templ_7745c5c3_Err = providerCards(list).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, providerCards(list))
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p.WithSheet("catalog.css")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var26), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var26), templ_7745c5c3_Buffer, layout.Layout(p.WithSheet("catalog.css")))
 		return nil
 	})
 }
@@ -336,77 +233,39 @@ func NewCredentialPage(p layout.Page, f AddCredential) templ.Component {
 		templ_7745c5c3_Var28 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\">")
 			if !f.Plain {
-				templ_7745c5c3_Err = components.Mark(f.Title).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Mark(f.Title))
 			}
 			templ_7745c5c3_Buffer.WriteString("<h1>")
-			if templ_7745c5c3_Err = render.Text(f.heading()).Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 205, 20); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.heading())
 			templ_7745c5c3_Buffer.WriteString("</h1></div><div class=\"card box narrow\"><form class=\"form\" method=\"post\" action=\"/credentials\" id=\"credential\">")
-			templ_7745c5c3_Err = components.FormError(f.Errors).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FormError(f.Errors))
 			templ_7745c5c3_Buffer.WriteString("<input type=\"hidden\" name=\"provider\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.Provider).Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 210, 59); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.Provider)
 			templ_7745c5c3_Buffer.WriteString("\"> ")
 			if f.KeysURL != "" {
 				templ_7745c5c3_Buffer.WriteString("<p class=\"help\">Create a key at <a class=\"link\" href=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(f.KeysURL)).Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 213, 69); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(f.KeysURL))
 				templ_7745c5c3_Buffer.WriteString("\" target=\"_blank\" rel=\"noreferrer\">")
-				if templ_7745c5c3_Err = render.Text(components.ShortURL(f.KeysURL)).Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 213, 137); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, components.ShortURL(f.KeysURL))
 				templ_7745c5c3_Buffer.WriteString("</a>, then paste it here.</p>")
 			}
-			templ_7745c5c3_Err = components.Input(components.Field{Name: "name", Label: "Name", Value: f.Name, Autocomplete: "off", Error: f.Errors["name"], Help: "Flows refer to it by this name. Letters, digits, _, . and -."}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "name", Label: "Name", Value: f.Name, Autocomplete: "off", Error: f.Errors["name"], Help: "Flows refer to it by this name. Letters, digits, _, . and -."}))
 			if f.Provider == "mcp" {
-				templ_7745c5c3_Err = components.Input(components.Field{Name: "base_url", Label: "URL", Type: "url", Value: f.BaseURL, Placeholder: "https://mcp.example.com/mcp", Error: f.Errors["base_url"], Help: "The address of the server. Most end with /mcp."}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "base_url", Label: "URL", Type: "url", Value: f.BaseURL, Placeholder: "https://mcp.example.com/mcp", Error: f.Errors["base_url"], Help: "The address of the server. Most end with /mcp."}))
 			} else if f.OwnAddress {
-				templ_7745c5c3_Err = components.Input(components.Field{Name: "base_url", Label: "Base URL", Type: "url", Value: f.BaseURL, Placeholder: "https://models.example.com/v1", Error: f.Errors["base_url"], Help: "The base URL of the API, including its version."}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "base_url", Label: "Base URL", Type: "url", Value: f.BaseURL, Placeholder: "https://models.example.com/v1", Error: f.Errors["base_url"], Help: "The base URL of the API, including its version."}))
 			}
-			templ_7745c5c3_Err = components.Input(components.Field{Name: "secret", Label: "Secret", Type: "password", Autocomplete: "off", Optional: f.Optional, Error: f.Errors["secret"], Help: secretHelp(f)}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "secret", Label: "Secret", Type: "password", Autocomplete: "off", Optional: f.Optional, Error: f.Errors["secret"], Help: secretHelp(f)}))
 			if f.Plain {
-				templ_7745c5c3_Err = components.HostFields("field-", f.Hosts, f.AnyHost, f.Errors).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.HostFields("field-", f.Hosts, f.AnyHost, f.Errors))
 			}
 			templ_7745c5c3_Buffer.WriteString("<div class=\"bar\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: addLabel(f), Look: components.LookPrimary}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Cancel", Look: components.LookQuiet, Href: "/credentials"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: addLabel(f), Look: components.LookPrimary}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Cancel", Look: components.LookQuiet, Href: "/credentials"}))
 			templ_7745c5c3_Buffer.WriteString("</div></form></div>")
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p.WithSheet("catalog.css")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var28), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var28), templ_7745c5c3_Buffer, layout.Layout(p.WithSheet("catalog.css")))
 		return nil
 	})
 }
@@ -419,93 +278,51 @@ func Credential(p layout.Page, f CredentialPage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var34 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\"><h1>")
-			if templ_7745c5c3_Err = render.Text(f.Credential.Name).Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 239, 26); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.Credential.Name)
 			templ_7745c5c3_Buffer.WriteString("</h1>")
 			if !f.Credential.Plain {
 				templ_7745c5c3_Buffer.WriteString("<form class=\"actions\" method=\"post\" action=\"")
-				if templ_7745c5c3_Err = render.URL(f.Credential.actionURL("/test")).Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 241, 80); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, f.Credential.actionURL("/test"))
 				templ_7745c5c3_Buffer.WriteString("\">")
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Test it", Icon: "circle-check"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Test it", Icon: "circle-check"}))
 				templ_7745c5c3_Buffer.WriteString("</form>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</div><dl class=\"facts\"><div><dt>Provider</dt><dd>")
-			if templ_7745c5c3_Err = render.Text(cmp.Or(f.Credential.Provider, "plain secret")).Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 247, 76); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, cmp.Or(f.Credential.Provider, "plain secret"))
 			templ_7745c5c3_Buffer.WriteString("</dd></div><div><dt>Hosts</dt><dd>")
-			if templ_7745c5c3_Err = render.Text(f.Credential.destinations()).Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 248, 55); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.Credential.destinations())
 			templ_7745c5c3_Buffer.WriteString("</dd></div><div><dt>Changed</dt><dd>")
-			templ_7745c5c3_Err = components.Time(f.Credential.ChangedAt, f.Now).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Time(f.Credential.ChangedAt, f.Now))
 			templ_7745c5c3_Buffer.WriteString("</dd></div></dl>")
 			if f.Credential.Sealed {
-				templ_7745c5c3_Err = components.Note(components.ToneBad, "This credential can’t be decrypted.", "It was encrypted with another master key. Set the right key in SLUICE_MASTER_KEY or SLUICE_MASTER_KEY_FILE and restart Sluice, or enter the secret again below.").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneBad, "This credential can’t be decrypted.", "It was encrypted with another master key. Set the right key in SLUICE_MASTER_KEY or SLUICE_MASTER_KEY_FILE and restart Sluice, or enter the secret again below."))
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if f.Credential.Plain {
 				templ_7745c5c3_Buffer.WriteString("<section class=\"card reading\" id=\"hosts-card\"><h2>Hosts</h2><form class=\"body form\" method=\"post\" action=\"")
-				if templ_7745c5c3_Err = render.URL(f.Credential.actionURL("/hosts")).Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 262, 83); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, f.Credential.actionURL("/hosts"))
 				templ_7745c5c3_Buffer.WriteString("\">")
 				if f.Credential.Unbound {
-					templ_7745c5c3_Err = components.Note(components.ToneWait, "Credential can be sent anywhere.", unboundAdvice(f.Proposed)).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneWait, "Credential can be sent anywhere.", unboundAdvice(f.Proposed)))
 				}
-				templ_7745c5c3_Err = components.HostFields("field-", f.Hosts, f.AnyHost, f.Errors).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.HostFields("field-", f.Hosts, f.AnyHost, f.Errors))
 				templ_7745c5c3_Buffer.WriteString("<div class=\"bar\">")
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Save hosts"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Save hosts"}))
 				templ_7745c5c3_Buffer.WriteString("</div></form></section>")
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if f.Connection != nil {
-				templ_7745c5c3_Err = connectionCard(f).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, connectionCard(f))
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if !f.Credential.Plain {
 				templ_7745c5c3_Buffer.WriteString("<section class=\"card reading\" id=\"limits\"><h2>Limits</h2><form class=\"body form\" method=\"post\" action=\"")
-				if templ_7745c5c3_Err = render.URL(f.Credential.actionURL("/limits")).Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 279, 84); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, f.Credential.actionURL("/limits"))
 				templ_7745c5c3_Buffer.WriteString("\">")
-				templ_7745c5c3_Err = callLimit(f, "max_calls", "Calls at once", f.AtOnce).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = callLimit(f, "calls_per_minute", "Calls per minute", f.PerMinute).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, callLimit(f, "max_calls", "Calls at once", f.AtOnce))
+				render.Component(ctx, templ_7745c5c3_Buffer, callLimit(f, "calls_per_minute", "Calls per minute", f.PerMinute))
 				templ_7745c5c3_Buffer.WriteString("<p class=\"muted\">Extra calls wait; runs don’t fail.</p><div class=\"bar\">")
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Save limits"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Save limits"}))
 				templ_7745c5c3_Buffer.WriteString("</div></form></section>")
 			}
 			templ_7745c5c3_Buffer.WriteString(" <section class=\"card reading\"><h2>Used by</h2>")
@@ -515,82 +332,46 @@ func Credential(p layout.Page, f CredentialPage) templ.Component {
 				templ_7745c5c3_Buffer.WriteString("<ul class=\"body lines\">")
 				for _, u := range f.Credential.Uses[:min(len(f.Credential.Uses), usesShown)] {
 					templ_7745c5c3_Buffer.WriteString("<li><a href=\"")
-					if templ_7745c5c3_Err = render.URL(templ.SafeURL("/flows/"+u.FlowID)).Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 297, 52); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.URL(templ_7745c5c3_Buffer, templ.SafeURL("/flows/"+u.FlowID))
 					templ_7745c5c3_Buffer.WriteString("\">")
-					if templ_7745c5c3_Err = render.Text(u.Flow).Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 297, 63); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, u.Flow)
 					templ_7745c5c3_Buffer.WriteString("</a> ")
 					if u.Live {
-						templ_7745c5c3_Err = components.Tag(components.ToneOK, "live").Render(ctx, templ_7745c5c3_Buffer)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneOK, "live"))
 					}
 					templ_7745c5c3_Buffer.WriteString("<span class=\"muted\">")
-					if templ_7745c5c3_Err = render.Text(strings.Join(u.Nodes, ", ")).Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 301, 56); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, strings.Join(u.Nodes, ", "))
 					templ_7745c5c3_Buffer.WriteString("</span></li>")
 				}
 				if n := len(f.Credential.Uses) - usesShown; n > 0 {
 					templ_7745c5c3_Buffer.WriteString("<li>and ")
-					if templ_7745c5c3_Err = render.Text(components.Quantity(n, "more flow")).Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 305, 51); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, components.Quantity(n, "more flow"))
 					templ_7745c5c3_Buffer.WriteString("</li>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</ul>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</section><section class=\"card reading\"><h2>Replace the secret</h2><form class=\"body form\" method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(f.Credential.actionURL("/secret")).Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 312, 83); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, f.Credential.actionURL("/secret"))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = components.Input(components.Field{Name: "secret", Label: "New secret", Type: "password", Autocomplete: "off", Error: f.Errors["secret"], Help: "Flows use it from their next step."}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "secret", Label: "New secret", Type: "password", Autocomplete: "off", Error: f.Errors["secret"], Help: "Flows use it from their next step."}))
 			if f.Credential.Plain {
-				templ_7745c5c3_Err = components.Select(components.Field{Name: "overlap", Label: "Keep signing webhooks with the old secret for", Value: OverlapUsual, Options: Overlaps, Help: "Meanwhile messages carry both signatures."}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Select(components.Field{Name: "overlap", Label: "Keep signing webhooks with the old secret for", Value: OverlapUsual, Options: Overlaps, Help: "Meanwhile messages carry both signatures."}))
 			}
 			templ_7745c5c3_Buffer.WriteString("<div class=\"bar\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Replace"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Replace"}))
 			templ_7745c5c3_Buffer.WriteString("</div></form></section><section class=\"card reading\"><h2>Delete credential</h2><form class=\"body form\" method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(f.Credential.actionURL("/remove")).Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 324, 83); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, f.Credential.actionURL("/remove"))
 			templ_7745c5c3_Buffer.WriteString("\">")
 			if len(f.Credential.Uses) > 0 {
-				templ_7745c5c3_Err = components.Note(components.ToneWait, "Used by "+f.Credential.usedBy()+".", "Their runs will fail.").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = components.Checkbox(components.Field{Name: "sure", Label: "Delete anyway", Error: f.Errors["sure"]}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneWait, "Used by "+f.Credential.usedBy()+".", "Their runs will fail."))
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Checkbox(components.Field{Name: "sure", Label: "Delete anyway", Error: f.Errors["sure"]}))
 			}
 			templ_7745c5c3_Buffer.WriteString("<div class=\"bar\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Delete", Look: components.LookDanger}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Delete", Look: components.LookDanger}))
 			templ_7745c5c3_Buffer.WriteString("</div></form></section>")
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p.WithSheet("catalog.css")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var34), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var34), templ_7745c5c3_Buffer, layout.Layout(p.WithSheet("catalog.css")))
 		return nil
 	})
 }
@@ -602,50 +383,29 @@ func connectionCard(f CredentialPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<section class=\"card reading\" id=\"connection\"><h2>Sign-in</h2><form class=\"body form\" method=\"post\" action=\"")
-		if templ_7745c5c3_Err = render.URL(f.Credential.actionURL("/connect")).Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 341, 83); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, f.Credential.actionURL("/connect"))
 		templ_7745c5c3_Buffer.WriteString("\">")
 		if !f.Connection.Connected {
 			templ_7745c5c3_Buffer.WriteString("<p>If the server wants you to sign in, connect it with your account there.</p>")
 		} else if f.Connection.Dead != "" {
-			templ_7745c5c3_Err = components.Note(components.ToneBad, "The connection has ended.", f.Connection.Dead+" Runs that use it fail until you connect it again.").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneBad, "The connection has ended.", f.Connection.Dead+" Runs that use it fail until you connect it again."))
 		}
 		if f.Connection.Connected {
 			templ_7745c5c3_Buffer.WriteString("<p>")
-			if templ_7745c5c3_Err = render.Text("Connected by "+f.Connection.By+" at "+components.ShortURL(f.Connection.Issuer)+", ").Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 349, 99); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Time(f.Connection.At, f.Now).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, "Connected by "+f.Connection.By+" at "+components.ShortURL(f.Connection.Issuer)+", ")
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Time(f.Connection.At, f.Now))
 			templ_7745c5c3_Buffer.WriteString("</p><p class=\"help\">")
-			if templ_7745c5c3_Err = render.Text("Every flow of this workspace acts as "+f.Connection.By+" on this server.").Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 352, 100); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, "Every flow of this workspace acts as "+f.Connection.By+" on this server.")
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		}
 		templ_7745c5c3_Buffer.WriteString("<div class=\"bar\">")
 		if f.Connection.Connected {
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Reconnect", Icon: "plug"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Reconnect", Icon: "plug"}))
 			if f.Connection.Dead == "" {
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Disconnect", Look: components.LookQuiet, Attrs: templ.Attributes{"formaction": "/credentials/" + url.PathEscape(f.Credential.Name) + "/disconnect"}}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Disconnect", Look: components.LookQuiet, Attrs: templ.Attributes{"formaction": "/credentials/" + url.PathEscape(f.Credential.Name) + "/disconnect"}}))
 			}
 		} else {
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Connect", Icon: "plug"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Connect", Icon: "plug"}))
 		}
 		templ_7745c5c3_Buffer.WriteString("</div></form></section>")
 		return nil
@@ -660,109 +420,56 @@ func Connect(p layout.Page, f ConnectPage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var52 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\"><h1>Connect ")
-			if templ_7745c5c3_Err = render.Text(f.Name).Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 371, 40); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.Name)
 			templ_7745c5c3_Buffer.WriteString("</h1></div><div class=\"card box narrow\"><form class=\"form\" method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL("/credentials/"+url.PathEscape(f.Name)+"/connect")).Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 373, 113); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL("/credentials/"+url.PathEscape(f.Name)+"/connect"))
 			templ_7745c5c3_Buffer.WriteString("\" id=\"connect\">")
-			templ_7745c5c3_Err = components.FormError(f.Errors).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FormError(f.Errors))
 			if f.Issuer != "" {
 				templ_7745c5c3_Buffer.WriteString("<p>You sign in at <b>")
-				if templ_7745c5c3_Err = render.Text(f.Hosts).Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 376, 35); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, f.Hosts)
 				templ_7745c5c3_Buffer.WriteString("</b>. Check that these are addresses of the service.</p><ul class=\"lines\">")
-				templ_7745c5c3_Err = connectAddress("Server", f.URL).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = connectAddress("Issuer", f.Issuer).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = connectAddress("Sign-in", f.Authorize).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = connectAddress("Tokens", f.Token).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, connectAddress("Server", f.URL))
+				render.Component(ctx, templ_7745c5c3_Buffer, connectAddress("Issuer", f.Issuer))
+				render.Component(ctx, templ_7745c5c3_Buffer, connectAddress("Sign-in", f.Authorize))
+				render.Component(ctx, templ_7745c5c3_Buffer, connectAddress("Tokens", f.Token))
 				if f.Register != "" && !f.Known {
-					templ_7745c5c3_Err = connectAddress("Registration", f.Register).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, connectAddress("Registration", f.Register))
 				}
 				templ_7745c5c3_Buffer.WriteString("</ul><p class=\"help\">Every flow of this workspace will act as you on this server, until somebody disconnects it. If you leave the workspace, it is disconnected unless you or an owner decide otherwise.</p>")
 			}
 			if f.Continue != "" {
 				templ_7745c5c3_Buffer.WriteString("<div class=\"bar\">")
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Continue to sign-in", Look: components.LookPrimary, Href: f.Continue}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Cancel", Look: components.LookQuiet, Href: "/credentials/" + url.PathEscape(f.Name)}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Continue to sign-in", Look: components.LookPrimary, Href: f.Continue}))
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Cancel", Look: components.LookQuiet, Href: "/credentials/" + url.PathEscape(f.Name)}))
 				templ_7745c5c3_Buffer.WriteString("</div>")
 			} else {
 				if f.Issuer != "" {
 					templ_7745c5c3_Buffer.WriteString("<input type=\"hidden\" name=\"digest\" value=\"")
-					if templ_7745c5c3_Err = render.Attribute(f.Digest).Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 395, 57); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, f.Digest)
 					templ_7745c5c3_Buffer.WriteString("\"> ")
 					if f.Register == "" && !f.Known {
-						templ_7745c5c3_Err = components.Input(components.Field{Name: "client_id", Label: "Client ID", Value: f.ClientID, Autocomplete: "off", Error: f.Errors["client_id"], Help: "This service does not register clients automatically. Create one there, with the redirect address " + f.Redirect + "."}).Render(ctx, templ_7745c5c3_Buffer)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
-						templ_7745c5c3_Err = components.Input(components.Field{Name: "client_secret", Label: "Client secret", Type: "password", Autocomplete: "off", Optional: true}).Render(ctx, templ_7745c5c3_Buffer)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "client_id", Label: "Client ID", Value: f.ClientID, Autocomplete: "off", Error: f.Errors["client_id"], Help: "This service does not register clients automatically. Create one there, with the redirect address " + f.Redirect + "."}))
+						render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "client_secret", Label: "Client secret", Type: "password", Autocomplete: "off", Optional: true}))
 					}
 					templ_7745c5c3_Buffer.WriteString(" ")
 					if f.NeedsPassword {
-						templ_7745c5c3_Err = components.Input(components.Field{Name: "password", Label: "Your password", Type: "password", Autocomplete: "current-password", Error: f.Errors["password"], Help: "You signed in more than 10 minutes ago."}).Render(ctx, templ_7745c5c3_Buffer)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "password", Label: "Your password", Type: "password", Autocomplete: "current-password", Error: f.Errors["password"], Help: "You signed in more than 10 minutes ago."}))
 					}
 				}
 				templ_7745c5c3_Buffer.WriteString(" <div class=\"bar\">")
 				if f.Issuer != "" {
-					templ_7745c5c3_Err = components.Press(components.Button{Label: "Confirm", Look: components.LookPrimary}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Confirm", Look: components.LookPrimary}))
 				} else {
-					templ_7745c5c3_Err = components.Press(components.Button{Label: "Try again", Look: components.LookPrimary}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Try again", Look: components.LookPrimary}))
 				}
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Cancel", Look: components.LookQuiet, Href: "/credentials/" + url.PathEscape(f.Name)}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Cancel", Look: components.LookQuiet, Href: "/credentials/" + url.PathEscape(f.Name)}))
 				templ_7745c5c3_Buffer.WriteString("</div>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</form></div>")
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p.WithSheet("catalog.css")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var52), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var52), templ_7745c5c3_Buffer, layout.Layout(p.WithSheet("catalog.css")))
 		return nil
 	})
 }
@@ -772,13 +479,9 @@ func connectAddress(what, address string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<li><span class=\"muted\">")
-		if templ_7745c5c3_Err = render.Text(what).Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 420, 28); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, what)
 		templ_7745c5c3_Buffer.WriteString("</span> <code>")
-		if templ_7745c5c3_Err = render.Text(address).Write(templ_7745c5c3_Buffer, `console/credentials.templ`, 421, 17); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, address)
 		templ_7745c5c3_Buffer.WriteString("</code></li>")
 		return nil
 	})
@@ -788,10 +491,7 @@ func connectAddress(what, address string) templ.Component {
 func callLimit(f CredentialPage, name, label, value string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = components.Input(components.Field{Name: name, Label: label, Value: value, Optional: true, Autocomplete: "off", Placeholder: "No limit", Error: f.Errors[name], Attrs: templ.Attributes{"inputmode": "numeric"}}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: name, Label: label, Value: value, Optional: true, Autocomplete: "off", Placeholder: "No limit", Error: f.Errors[name], Attrs: templ.Attributes{"inputmode": "numeric"}}))
 		return nil
 	})
 }

@@ -28,58 +28,31 @@ func Deliveries(p layout.Page, d DeliveriesPage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var2 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\"><h1>Deliveries</h1>")
-			templ_7745c5c3_Err = components.DocsLink("webhooks#the-log-and-resending").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.DocsLink("webhooks#the-log-and-resending"))
 			if d.MayEdit && len(d.Rows) > 0 {
 				templ_7745c5c3_Buffer.WriteString("<div class=\"actions\">")
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Retry all failed", Icon: "rotate-ccw", Href: d.resend()}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Retry all failed", Icon: "rotate-ccw", Href: d.resend()}))
 				templ_7745c5c3_Buffer.WriteString("</div>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			if len(d.Rows) == 0 && d.Filter.empty() && d.Pages.Before == "" {
 				templ_7745c5c3_Var3 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-					templ_7745c5c3_Err = components.Press(components.Button{Label: "Add a webhook to a flow", Look: components.LookPrimary, Icon: "workflow", Href: "/flows"}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Add a webhook to a flow", Look: components.LookPrimary, Icon: "workflow", Href: "/flows"}))
 					return nil
 				})
-				templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "webhook", Title: "No deliveries yet", Text: "Messages from webhook nodes and run webhooks appear here, with every attempt and response."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer, components.EmptyState(components.Empty{Icon: "webhook", Title: "No deliveries yet", Text: "Messages from webhook nodes and run webhooks appear here, with every attempt and response."}))
 			} else {
-				templ_7745c5c3_Err = components.Tabs("Deliveries", []components.Tab{{Label: "Log", Href: "/deliveries", Current: true}, {Label: "Endpoints", Href: "/deliveries/endpoints"}}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Tabs("Deliveries", []components.Tab{{Label: "Log", Href: "/deliveries", Current: true}, {Label: "Endpoints", Href: "/deliveries/endpoints"}}))
 				for _, e := range d.Endpoints {
-					templ_7745c5c3_Err = endpointNote(e).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, endpointNote(e))
 				}
 				templ_7745c5c3_Buffer.WriteString(" ")
-				templ_7745c5c3_Err = deliveriesFilter(d).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = deliveriesTable(d).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, deliveriesFilter(d))
+				render.Component(ctx, templ_7745c5c3_Buffer, deliveriesTable(d))
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, layout.Layout(p))
 		return nil
 	})
 }
@@ -89,30 +62,17 @@ func endpointNote(e EndpointView) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"note wait\" role=\"note\">")
-		templ_7745c5c3_Err = components.Icon("triangle-alert").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("triangle-alert"))
 		templ_7745c5c3_Buffer.WriteString("<div><p><b>")
-		if templ_7745c5c3_Err = render.Text(e.Problem).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 44, 20); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, e.Problem)
 		templ_7745c5c3_Buffer.WriteString("</b> <small class=\"muted\">")
-		if templ_7745c5c3_Err = render.Text(e.Flow).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 44, 56); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, e.Flow)
 		templ_7745c5c3_Buffer.WriteString(", ")
-		if templ_7745c5c3_Err = render.Text(sender(e.Sender)).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 44, 78); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, sender(e.Sender))
 		templ_7745c5c3_Buffer.WriteString("</small></p><p>")
-		if templ_7745c5c3_Err = render.Text(e.Advice).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 45, 16); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, e.Advice)
 		templ_7745c5c3_Buffer.WriteString(" <a class=\"link\" href=\"")
-		if templ_7745c5c3_Err = render.URL(templ.SafeURL(e.log())).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 45, 64); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, templ.SafeURL(e.log()))
 		templ_7745c5c3_Buffer.WriteString("\">View deliveries</a></p></div></div>")
 		return nil
 	})
@@ -123,49 +83,30 @@ func deliveriesTable(d DeliveriesPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div id=\"runs\" class=\"list runs sends\" data-live=\"")
-		if templ_7745c5c3_Err = render.Attribute(d.live()).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 51, 60); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, d.live())
 		templ_7745c5c3_Buffer.WriteString("\" data-one=\"delivery\" data-many=\"deliveries\">")
 		if d.More {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"muted\" role=\"status\">Looked at the newest ")
-			if templ_7745c5c3_Err = render.Text(components.Count(d.Looked)).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 53, 83); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Count(d.Looked))
 			templ_7745c5c3_Buffer.WriteString(" messages to this host.</p>")
 		}
 		if len(d.Rows) == 0 {
 			templ_7745c5c3_Var13 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Show all deliveries", Href: "/deliveries"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Show all deliveries", Href: "/deliveries"}))
 				return nil
 			})
-			templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "search", Title: "No deliveries match", Text: "No deliveries match these filters."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer, components.EmptyState(components.Empty{Icon: "search", Title: "No deliveries match", Text: "No deliveries match these filters."}))
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<button class=\"btn small newer-runs\" type=\"button\" hidden>New deliveries</button>")
 			templ_7745c5c3_Var14 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_Buffer.WriteString("<thead><tr><th scope=\"col\">State</th><th scope=\"col\">Flow</th><th scope=\"col\">Endpoint</th><th scope=\"col\">Created</th><th scope=\"col\" class=\"num\">Attempts</th><th scope=\"col\" class=\"num\">Response</th><th scope=\"col\" class=\"num\">Duration</th><th scope=\"col\" class=\"num\">Next</th></tr></thead>")
-				templ_7745c5c3_Err = DeliveryRows(d).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, DeliveryRows(d))
 				return nil
 			})
-			templ_7745c5c3_Err = components.Table("Deliveries").Render(templ.WithChildren(ctx, templ_7745c5c3_Var14), templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var14), templ_7745c5c3_Buffer, components.Table("Deliveries"))
 		}
 		templ_7745c5c3_Buffer.WriteString("<div class=\"runs-foot\">")
-		templ_7745c5c3_Err = components.Pagination(d.Pages).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Pagination(d.Pages))
 		templ_7745c5c3_Buffer.WriteString("</div></div>")
 		return nil
 	})
@@ -178,66 +119,38 @@ func DeliveryRows(d DeliveriesPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<tbody id=\"run-rows\" data-mark=\"")
-		if templ_7745c5c3_Err = render.Attribute(d.Mark()).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 85, 42); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, d.Mark())
 		templ_7745c5c3_Buffer.WriteString("\">")
 		for _, r := range d.Rows {
 			templ_7745c5c3_Buffer.WriteString("<tr id=\"")
-			if templ_7745c5c3_Err = render.Attribute(r.ID).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 87, 16); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, r.ID)
 			templ_7745c5c3_Buffer.WriteString("\" data-mark=\"")
-			if templ_7745c5c3_Err = render.Attribute(r.mark()).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 87, 39); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, r.mark())
 			templ_7745c5c3_Buffer.WriteString("\"><td class=\"c-state\">")
-			templ_7745c5c3_Err = components.State(r.shown()).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.State(r.shown()))
 			templ_7745c5c3_Buffer.WriteString("</td><td class=\"c-flow\"><a class=\"row\" href=\"")
-			if templ_7745c5c3_Err = render.URL(r.path()).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 92, 35); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, r.path())
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(r.Flow).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 92, 46); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, r.Flow)
 			templ_7745c5c3_Buffer.WriteString("</a> <small class=\"muted\">")
-			if templ_7745c5c3_Err = render.Text(sender(r.Sender)).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 93, 44); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, sender(r.Sender))
 			templ_7745c5c3_Buffer.WriteString("</small> ")
 			if r.Test {
 				templ_7745c5c3_Buffer.WriteString("<span class=\"tag plain\">test</span>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</td><td class=\"c-gist\"><code class=\"muted\" title=\"")
-			if templ_7745c5c3_Err = render.Attribute(r.URL).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 98, 56); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, r.URL)
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(r.URL).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 98, 66); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, r.URL)
 			templ_7745c5c3_Buffer.WriteString("</code></td><td class=\"c-at nowrap muted\">")
-			templ_7745c5c3_Err = components.Time(r.At, d.Now).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Time(r.At, d.Now))
 			templ_7745c5c3_Buffer.WriteString("</td><td class=\"c-tries num\">")
-			if templ_7745c5c3_Err = render.Text(components.Count(r.Tries)).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 102, 55); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Count(r.Tries))
 			templ_7745c5c3_Buffer.WriteString("</td><td class=\"c-took num nowrap\">")
-			if templ_7745c5c3_Err = render.Text(r.answered()).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 103, 48); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, r.answered())
 			templ_7745c5c3_Buffer.WriteString("</td><td class=\"c-cost num nowrap\">")
 			if r.Tried {
-				if templ_7745c5c3_Err = render.Text(components.Duration(r.Duration)).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 106, 39); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, components.Duration(r.Duration))
 			} else {
 				templ_7745c5c3_Buffer.WriteString("<span class=\"muted\">–</span>")
 			}
@@ -246,13 +159,9 @@ func DeliveryRows(d DeliveriesPage) templ.Component {
 				templ_7745c5c3_Buffer.WriteString("–")
 			} else {
 				templ_7745c5c3_Buffer.WriteString("<time datetime=\"")
-				if templ_7745c5c3_Err = render.Attribute(components.MachineTime(r.NextAt)).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 115, 55); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, components.MachineTime(r.NextAt))
 				templ_7745c5c3_Buffer.WriteString("\">")
-				if templ_7745c5c3_Err = render.Text(In(r.NextAt, d.Now)).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 115, 79); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, In(r.NextAt, d.Now))
 				templ_7745c5c3_Buffer.WriteString("</time>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</td></tr>")
@@ -267,72 +176,42 @@ func deliveriesFilter(d DeliveriesPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<form class=\"runs-filter\" role=\"search\" action=\"/deliveries\" data-hx-get=\"/deliveries\" data-hx-trigger=\"input delay:250ms, submit\" data-hx-sync=\"this:replace\" data-hx-target=\"#runs\" data-hx-select=\"#runs\" data-hx-select-oob=\"#runs-span\" data-hx-swap=\"outerHTML\" data-hx-replace-url=\"true\"><div class=\"bar\"><div class=\"search\">")
-		templ_7745c5c3_Err = components.Icon("search").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("search"))
 		templ_7745c5c3_Buffer.WriteString("<label class=\"unseen\" for=\"to\">URL or host</label> <input class=\"input\" id=\"to\" name=\"to\" type=\"search\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(d.Filter.To).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 141, 76); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, d.Filter.To)
 		templ_7745c5c3_Buffer.WriteString("\" placeholder=\"URL or host\" maxlength=\"2000\" autocomplete=\"off\" list=\"hosts\" data-slash aria-keyshortcuts=\"/\"> <datalist id=\"hosts\">")
 		for _, h := range d.Hosts {
 			templ_7745c5c3_Buffer.WriteString("<option value=\"")
-			if templ_7745c5c3_Err = render.Attribute(h).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 144, 23); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, h)
 			templ_7745c5c3_Buffer.WriteString("\"></option>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</datalist></div>")
 		if d.Filter.Endpoint != "" {
 			templ_7745c5c3_Buffer.WriteString("<input type=\"hidden\" name=\"endpoint\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(d.Filter.Endpoint).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 149, 66); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, d.Filter.Endpoint)
 			templ_7745c5c3_Buffer.WriteString("\">")
 		}
-		templ_7745c5c3_Err = runsChoice("flow", "Flow", "All flows", d.Filter.Flow, d.Flows).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = runsChoice("time", "Time", "", d.Filter.Time, runTimes).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, runsChoice("flow", "Flow", "All flows", d.Filter.Flow, d.Flows))
+		render.Component(ctx, templ_7745c5c3_Buffer, runsChoice("time", "Time", "", d.Filter.Time, runTimes))
 		templ_7745c5c3_Buffer.WriteString("<span id=\"runs-span\" class=\"bar\">")
 		if d.Filter.Time == "custom" {
-			templ_7745c5c3_Err = runsMoment("from", "From (UTC)", d.Filter.From, d.Filter.Errors["from"]).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = runsMoment("until", "until", d.Filter.Until, d.Filter.Errors["until"]).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, runsMoment("from", "From (UTC)", d.Filter.From, d.Filter.Errors["from"]))
+			render.Component(ctx, templ_7745c5c3_Buffer, runsMoment("until", "until", d.Filter.Until, d.Filter.Errors["until"]))
 		}
 		templ_7745c5c3_Buffer.WriteString("</span></div><fieldset class=\"bar states\"><legend class=\"unseen\">State</legend> ")
 		for _, s := range deliveryStates {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"pick\"><input type=\"checkbox\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute("runs-is-"+s).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 164, 47); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "runs-is-"+s)
 			templ_7745c5c3_Buffer.WriteString("\" name=\"state\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(s).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 164, 72); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, s)
 			templ_7745c5c3_Buffer.WriteString("\"")
 			if d.Filter.has(s) {
 				templ_7745c5c3_Buffer.WriteString(" checked")
 			}
 			templ_7745c5c3_Buffer.WriteString("> <label for=\"")
-			if templ_7745c5c3_Err = render.Attribute("runs-is-"+s).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 165, 32); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "runs-is-"+s)
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = components.State(s).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.State(s))
 			templ_7745c5c3_Buffer.WriteString("</label></span>")
 		}
 		templ_7745c5c3_Buffer.WriteString("<noscript><button class=\"btn small\">Show</button></noscript>")
@@ -352,50 +231,29 @@ func Endpoints(p layout.Page, d DeliveriesPage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var37 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\"><h1>Deliveries</h1>")
-			templ_7745c5c3_Err = components.DocsLink("webhooks#retries").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.DocsLink("webhooks#retries"))
 			templ_7745c5c3_Buffer.WriteString("</div>")
-			templ_7745c5c3_Err = components.Tabs("Deliveries", []components.Tab{{Label: "Log", Href: "/deliveries"}, {Label: "Endpoints", Href: "/deliveries/endpoints", Current: true}}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Tabs("Deliveries", []components.Tab{{Label: "Log", Href: "/deliveries"}, {Label: "Endpoints", Href: "/deliveries/endpoints", Current: true}}))
 			for _, e := range d.Endpoints {
 				if e.Problem != "" {
-					templ_7745c5c3_Err = endpointNote(e).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, endpointNote(e))
 				}
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if len(d.Endpoints) == 0 {
 				templ_7745c5c3_Var38 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-					templ_7745c5c3_Err = components.Press(components.Button{Label: "Add a webhook to a flow", Look: components.LookPrimary, Icon: "workflow", Href: "/flows"}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Add a webhook to a flow", Look: components.LookPrimary, Icon: "workflow", Href: "/flows"}))
 					return nil
 				})
-				templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "webhook", Title: "No endpoints yet", Text: "An endpoint appears here after its first message."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var38), templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var38), templ_7745c5c3_Buffer, components.EmptyState(components.Empty{Icon: "webhook", Title: "No endpoints yet", Text: "An endpoint appears here after its first message."}))
 			} else {
 				templ_7745c5c3_Buffer.WriteString("<div class=\"stacks\">")
-				templ_7745c5c3_Err = endpointTable(d.Endpoints, d.Now, d.MayEdit).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, endpointTable(d.Endpoints, d.Now, d.MayEdit))
 				templ_7745c5c3_Buffer.WriteString("</div>")
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var37), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var37), templ_7745c5c3_Buffer, layout.Layout(p))
 		return nil
 	})
 }
@@ -408,65 +266,37 @@ func endpointTable(list []EndpointView, now time.Time, mayEdit bool) templ.Compo
 			templ_7745c5c3_Buffer.WriteString("<thead><tr><th scope=\"col\">Endpoint</th><th scope=\"col\">Flow</th><th scope=\"col\">Attempts</th><th scope=\"col\" class=\"num\">Succeeded</th><th scope=\"col\" class=\"num\">p95</th><th scope=\"col\" class=\"num\">Last response</th><th scope=\"col\">Last message</th><th scope=\"col\"><span class=\"unseen\">Messages</span></th></tr></thead> <tbody>")
 			for _, e := range list {
 				templ_7745c5c3_Buffer.WriteString("<tr><td class=\"c-to main\"><a class=\"row\" href=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(e.log())).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 221, 50); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(e.log()))
 				templ_7745c5c3_Buffer.WriteString("\">")
-				if templ_7745c5c3_Err = render.Text(cmp.Or(e.Host, e.URL)).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 221, 76); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, cmp.Or(e.Host, e.URL))
 				templ_7745c5c3_Buffer.WriteString("</a> ")
 				if e.path() != "" {
 					templ_7745c5c3_Buffer.WriteString("<small class=\"mono\" title=\"")
-					if templ_7745c5c3_Err = render.Attribute(e.URL).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 223, 40); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, e.URL)
 					templ_7745c5c3_Buffer.WriteString("\">")
-					if templ_7745c5c3_Err = render.Text(e.path()).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 223, 53); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, e.path())
 					templ_7745c5c3_Buffer.WriteString("</small>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</td><td class=\"c-from\"><a href=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL("/flows/"+e.FlowID+"/webhooks")).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 227, 65); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL("/flows/"+e.FlowID+"/webhooks"))
 				templ_7745c5c3_Buffer.WriteString("\">")
-				if templ_7745c5c3_Err = render.Text(e.Flow).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 227, 76); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, e.Flow)
 				templ_7745c5c3_Buffer.WriteString("</a> <small>")
-				if templ_7745c5c3_Err = render.Text(sender(e.Sender)).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 228, 31); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, sender(e.Sender))
 				templ_7745c5c3_Buffer.WriteString("</small></td><td class=\"c-strip\">")
-				templ_7745c5c3_Err = components.OutcomeStrip(e.Bars, e.words()).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.OutcomeStrip(e.Bars, e.words()))
 				templ_7745c5c3_Buffer.WriteString("</td><td class=\"num nowrap\" data-is=\"Succeeded\">")
-				if templ_7745c5c3_Err = render.Text(e.rate()).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 233, 58); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, e.rate())
 				templ_7745c5c3_Buffer.WriteString("</td><td class=\"num nowrap\" data-is=\"p95\">")
-				if templ_7745c5c3_Err = render.Text(components.Duration(e.P95)).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 234, 70); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, components.Duration(e.P95))
 				templ_7745c5c3_Buffer.WriteString("</td><td class=\"num nowrap\" data-is=\"Last response\">")
-				if templ_7745c5c3_Err = render.Text(e.answered()).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 235, 66); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, e.answered())
 				templ_7745c5c3_Buffer.WriteString("</td><td class=\"nowrap muted\" data-is=\"Last message\">")
-				templ_7745c5c3_Err = components.Time(e.LastAt, now).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Time(e.LastAt, now))
 				templ_7745c5c3_Buffer.WriteString("</td><td class=\"after nowrap\">")
 				if mayEdit && e.Succeeded < e.Attempts {
 					templ_7745c5c3_Buffer.WriteString("<a class=\"btn small\" href=\"")
-					if templ_7745c5c3_Err = render.URL(templ.SafeURL(resendPath("", e.ID))).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 241, 70); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.URL(templ_7745c5c3_Buffer, templ.SafeURL(resendPath("", e.ID)))
 					templ_7745c5c3_Buffer.WriteString("\">Retry failed</a>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</td></tr>")
@@ -474,10 +304,7 @@ func endpointTable(list []EndpointView, now time.Time, mayEdit bool) templ.Compo
 			templ_7745c5c3_Buffer.WriteString("</tbody>")
 			return nil
 		})
-		templ_7745c5c3_Err = components.Table("Endpoints").Render(templ.WithChildren(ctx, templ_7745c5c3_Var40), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var40), templ_7745c5c3_Buffer, components.Table("Endpoints"))
 		return nil
 	})
 }
@@ -490,135 +317,81 @@ func Delivery(p layout.Page, d DeliveryPage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var53 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div id=\"delivery\" class=\"delivery\"><div class=\"head\"><div class=\"title\"><h1>")
-			if templ_7745c5c3_Err = render.Text(d.Flow).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 256, 17); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, d.Flow)
 			templ_7745c5c3_Buffer.WriteString("</h1><span class=\"id\"><code>")
-			if templ_7745c5c3_Err = render.Text(d.ID).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 258, 18); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, d.ID)
 			templ_7745c5c3_Buffer.WriteString("</code>")
-			templ_7745c5c3_Err = components.CopyButton("Copy the delivery ID", d.ID).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.CopyButton("Copy the delivery ID", d.ID))
 			templ_7745c5c3_Buffer.WriteString("</span> <span role=\"status\">")
-			templ_7745c5c3_Err = components.State(d.shown()).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.State(d.shown()))
 			templ_7745c5c3_Buffer.WriteString("</span> ")
 			if d.Test {
 				templ_7745c5c3_Buffer.WriteString("<span class=\"tag plain\">test</span>")
 			}
-			templ_7745c5c3_Err = components.DocsLink("webhooks#retries").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.DocsLink("webhooks#retries"))
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			if d.MayEdit && d.Erased == "" {
 				templ_7745c5c3_Buffer.WriteString("<form class=\"actions\" method=\"post\" action=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(deliveryPath(d.ID)+"/redeliver")).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 270, 98); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(deliveryPath(d.ID)+"/redeliver"))
 				templ_7745c5c3_Buffer.WriteString("\">")
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Resend", Icon: "rotate-ccw", Look: components.LookPrimary}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Resend", Icon: "rotate-ccw", Look: components.LookPrimary}))
 				templ_7745c5c3_Buffer.WriteString("</form>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</div><p class=\"lead\">")
-			if templ_7745c5c3_Err = render.Text(d.Next).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 275, 27); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, d.Next)
 			templ_7745c5c3_Buffer.WriteString("</p><dl class=\"facts\"><div><dt>Sent by</dt><dd><a href=\"")
-			if templ_7745c5c3_Err = render.URL(d.sentBy()).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 277, 49); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, d.sentBy())
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(sender(d.Sender)).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 277, 70); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, sender(d.Sender))
 			templ_7745c5c3_Buffer.WriteString("</a></dd></div>")
 			if d.RunID != "" {
 				templ_7745c5c3_Buffer.WriteString("<div><dt>Run</dt><dd><a href=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(d.run())).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 279, 58); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(d.run()))
 				templ_7745c5c3_Buffer.WriteString("\">")
-				if templ_7745c5c3_Err = render.Text(d.shortRun()).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 279, 75); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, d.shortRun())
 				templ_7745c5c3_Buffer.WriteString("</a></dd></div>")
 			} else {
 				templ_7745c5c3_Buffer.WriteString("<div><dt>Run</dt><dd>None (test)</dd></div>")
 			}
 			templ_7745c5c3_Buffer.WriteString("<div><dt>Created</dt><dd>")
-			templ_7745c5c3_Err = components.Time(d.At, d.Now).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Time(d.At, d.Now))
 			templ_7745c5c3_Buffer.WriteString("</dd></div><div><dt>Attempts</dt><dd>")
-			if templ_7745c5c3_Err = render.Text(components.Count(len(d.Attempts))).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 289, 65); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Count(len(d.Attempts)))
 			templ_7745c5c3_Buffer.WriteString("</dd></div></dl><section class=\"card\" aria-labelledby=\"delivery-message\"><h2 id=\"delivery-message\">Message</h2><div class=\"body lines\"><p class=\"mono wrap\">POST ")
-			if templ_7745c5c3_Err = render.Text(d.URL).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 294, 38); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, d.URL)
 			templ_7745c5c3_Buffer.WriteString("</p>")
 			if d.Erased != "" {
 				templ_7745c5c3_Buffer.WriteString("<p class=\"muted\">")
-				if templ_7745c5c3_Err = render.Text(d.Erased).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 296, 33); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, d.Erased)
 				templ_7745c5c3_Buffer.WriteString("</p>")
 			} else {
 				templ_7745c5c3_Buffer.WriteString("<div class=\"code\"><pre tabindex=\"0\" role=\"region\" aria-label=\"Body\"><code>")
-				if templ_7745c5c3_Err = render.Text(d.Body).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 299, 71); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, d.Body)
 				templ_7745c5c3_Buffer.WriteString("</code></pre>")
 				if d.Cut {
 					templ_7745c5c3_Buffer.WriteString("<p class=\"help\">The rest is not shown.</p>")
 				} else {
-					templ_7745c5c3_Err = components.CopyButton("Copy the body", d.Body).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.CopyButton("Copy the body", d.Body))
 				}
 				templ_7745c5c3_Buffer.WriteString("</div>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</div></section>")
 			for _, a := range d.Attempts {
-				templ_7745c5c3_Err = attempt(a, d.Custom).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, attempt(a, d.Custom))
 			}
 			if d.Poll != "" {
 				templ_7745c5c3_Buffer.WriteString("<div id=\"")
-				if templ_7745c5c3_Err = render.Attribute("look-"+d.mark()).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 313, 32); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, "look-"+d.mark())
 				templ_7745c5c3_Buffer.WriteString("\" hidden data-hx-get=\"")
-				if templ_7745c5c3_Err = render.Attribute(deliveryPath(d.ID)).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 313, 74); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, deliveryPath(d.ID))
 				templ_7745c5c3_Buffer.WriteString("\" data-hx-trigger=\"")
-				if templ_7745c5c3_Err = render.Attribute(d.Poll).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 313, 101); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, d.Poll)
 				templ_7745c5c3_Buffer.WriteString("\" data-hx-select=\"#delivery\" data-hx-target=\"#delivery\" data-hx-swap=\"outerMorph\"></div>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var53), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var53), templ_7745c5c3_Buffer, layout.Layout(p))
 		return nil
 	})
 }
@@ -632,60 +405,37 @@ func attempt(a AttemptView, custom string) templ.Component {
 			templ_7745c5c3_Buffer.WriteString(" open")
 		}
 		templ_7745c5c3_Buffer.WriteString("><summary><b>Attempt ")
-		if templ_7745c5c3_Err = render.Text(components.Count(a.Number)).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 322, 42); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, components.Count(a.Number))
 		templ_7745c5c3_Buffer.WriteString("</b>")
-		templ_7745c5c3_Err = components.Tag(a.tone(), a.answer()).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(a.tone(), a.answer()))
 		templ_7745c5c3_Buffer.WriteString("<span class=\"muted\">")
-		if templ_7745c5c3_Err = render.Text(components.Duration(a.Duration)).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 324, 56); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, components.Duration(a.Duration))
 		templ_7745c5c3_Buffer.WriteString("</span> <time class=\"nowrap\" datetime=\"")
-		if templ_7745c5c3_Err = render.Attribute(components.MachineTime(a.At)).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 325, 63); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, components.MachineTime(a.At))
 		templ_7745c5c3_Buffer.WriteString("\">")
-		if templ_7745c5c3_Err = render.Text(wording.Second(a.At)).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 325, 88); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, wording.Second(a.At))
 		templ_7745c5c3_Buffer.WriteString("</time> ")
 		if a.Error != "" {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"grow\">")
-			if templ_7745c5c3_Err = render.Text(a.Error).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 327, 32); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, a.Error)
 			templ_7745c5c3_Buffer.WriteString("</span>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</summary><div class=\"pair\"><div><h3>Request headers</h3><pre class=\"wrap\" tabindex=\"0\" role=\"region\" aria-label=\"")
-		if templ_7745c5c3_Err = render.Attribute("Headers of attempt "+components.Count(a.Number)).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 333, 112); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "Headers of attempt "+components.Count(a.Number))
 		templ_7745c5c3_Buffer.WriteString("\">")
-		if templ_7745c5c3_Err = render.Text(a.headers(custom)).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 333, 134); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, a.headers(custom))
 		templ_7745c5c3_Buffer.WriteString("</pre></div><div><h3>Response</h3>")
 		if a.Status == 0 {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"muted\">No response.</p>")
 		} else if a.Response == "" {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"muted\">")
-			if templ_7745c5c3_Err = render.Text(a.answer()).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 340, 34); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, a.answer())
 			templ_7745c5c3_Buffer.WriteString(", nothing more.</p>")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<pre class=\"wrap\" tabindex=\"0\" role=\"region\" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute("Response to attempt "+components.Count(a.Number)).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 342, 114); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "Response to attempt "+components.Count(a.Number))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(a.Response).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 342, 129); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, a.Response)
 			templ_7745c5c3_Buffer.WriteString("</pre>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div></div></details>")
@@ -704,33 +454,18 @@ func Resend(p layout.Page, a ResendPage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\"><h1>Retry failed deliveries</h1></div><p class=\"lead\">Every failed message is resent with its original ID, so that receivers can detect duplicates. Erased messages and tests are left out.</p><div class=\"card box reading\"><form class=\"form\" method=\"get\" action=\"/deliveries/again\">")
 			if a.Endpoint != "" {
 				templ_7745c5c3_Buffer.WriteString("<input type=\"hidden\" name=\"endpoint\" value=\"")
-				if templ_7745c5c3_Err = render.Attribute(a.Endpoint).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 358, 60); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, a.Endpoint)
 				templ_7745c5c3_Buffer.WriteString("\"><p>Endpoint: <b>")
-				if templ_7745c5c3_Err = render.Text(a.Host).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 359, 29); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, a.Host)
 				templ_7745c5c3_Buffer.WriteString("</b> of ")
-				if templ_7745c5c3_Err = render.Text(a.FlowName).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 359, 51); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, a.FlowName)
 				templ_7745c5c3_Buffer.WriteString("</p>")
 			} else {
-				templ_7745c5c3_Err = components.Select(components.Field{Name: "flow", Label: "Flow", Value: a.Flow, Optional: true, Options: a.Flows}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Select(components.Field{Name: "flow", Label: "Flow", Value: a.Flow, Optional: true, Options: a.Flows}))
 			}
-			templ_7745c5c3_Err = components.Input(components.Field{Name: "since", Label: "Created since (UTC)", Type: "datetime-local", Value: a.Since, Optional: true, Error: a.Errors["since"], Help: "Leave empty for all stored messages."}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "since", Label: "Created since (UTC)", Type: "datetime-local", Value: a.Since, Optional: true, Error: a.Errors["since"], Help: "Leave empty for all stored messages."}))
 			templ_7745c5c3_Buffer.WriteString("<div class=\"bar\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Count"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Count"}))
 			templ_7745c5c3_Buffer.WriteString("</div></form></div>")
 			if len(a.Errors) == 0 {
 				templ_7745c5c3_Buffer.WriteString("<div class=\"card box reading\">")
@@ -738,25 +473,15 @@ func Resend(p layout.Page, a ResendPage) templ.Component {
 					templ_7745c5c3_Buffer.WriteString("<p>No failed messages match.</p>")
 				} else {
 					templ_7745c5c3_Buffer.WriteString("<form class=\"form\" method=\"post\" action=\"/deliveries/again\"><input type=\"hidden\" name=\"flow\" value=\"")
-					if templ_7745c5c3_Err = render.Attribute(a.Flow).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 375, 53); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, a.Flow)
 					templ_7745c5c3_Buffer.WriteString("\"> <input type=\"hidden\" name=\"endpoint\" value=\"")
-					if templ_7745c5c3_Err = render.Attribute(a.Endpoint).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 376, 61); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, a.Endpoint)
 					templ_7745c5c3_Buffer.WriteString("\"> <input type=\"hidden\" name=\"since\" value=\"")
-					if templ_7745c5c3_Err = render.Attribute(a.Since).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 377, 55); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, a.Since)
 					templ_7745c5c3_Buffer.WriteString("\"> <input type=\"hidden\" name=\"asked\" value=\"")
-					if templ_7745c5c3_Err = render.Attribute(strconv.FormatInt(a.Asked, 10)).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 378, 78); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, strconv.FormatInt(a.Asked, 10))
 					templ_7745c5c3_Buffer.WriteString("\"><p><b>")
-					if templ_7745c5c3_Err = render.Text(a.counted()).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 380, 23); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, a.counted())
 					templ_7745c5c3_Buffer.WriteString("</b> failed ")
 					if a.Count == 1 {
 						templ_7745c5c3_Buffer.WriteString("message is ")
@@ -766,30 +491,19 @@ func Resend(p layout.Page, a ResendPage) templ.Component {
 					templ_7745c5c3_Buffer.WriteString("sent again. ")
 					if a.Count > a.Batch {
 						templ_7745c5c3_Buffer.WriteString("At most ")
-						if templ_7745c5c3_Err = render.Text(components.Count(a.Batch)).Write(templ_7745c5c3_Buffer, `console/deliveries.templ`, 388, 43); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, components.Count(a.Batch))
 						templ_7745c5c3_Buffer.WriteString(" at a time; resend again for the rest.")
 					}
 					templ_7745c5c3_Buffer.WriteString("</p><div class=\"bar\">")
-					templ_7745c5c3_Err = components.Press(components.Button{Label: "Resend", Look: components.LookPrimary, Icon: "rotate-ccw"}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ_7745c5c3_Err = components.Press(components.Button{Label: "Cancel", Look: components.LookQuiet, Href: "/deliveries"}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Resend", Look: components.LookPrimary, Icon: "rotate-ccw"}))
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Cancel", Look: components.LookQuiet, Href: "/deliveries"}))
 					templ_7745c5c3_Buffer.WriteString("</div></form>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</div>")
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var81), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var81), templ_7745c5c3_Buffer, layout.Layout(p))
 		return nil
 	})
 }

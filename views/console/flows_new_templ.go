@@ -24,34 +24,19 @@ func Templates(p layout.Page, t TemplatesPage) templ.Component {
 		templ_7745c5c3_Var2 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\"><h1>Start from a template</h1></div>")
 			if !t.MayEdit {
-				templ_7745c5c3_Err = components.Note(components.ToneNone, "Viewers can’t create flows.", "Ask an editor or owner to start from one of these.").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneNone, "Viewers can’t create flows.", "Ask an editor or owner to start from one of these."))
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
-			templ_7745c5c3_Err = templateGroup("Ready to run", "No account or API key needed. They only use what is built into Sluice.", t.starters(false), t.MayEdit).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = templateGroup("Needs a model provider", "Each template lists what it needs.", t.starters(true), t.MayEdit).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, templateGroup("Ready to run", "No account or API key needed. They only use what is built into Sluice.", t.starters(false), t.MayEdit))
+			render.Component(ctx, templ_7745c5c3_Buffer, templateGroup("Needs a model provider", "Each template lists what it needs.", t.starters(true), t.MayEdit))
 			if t.MayEdit {
 				templ_7745c5c3_Buffer.WriteString("<form class=\"starters\" method=\"post\" action=\"/flows\">")
-				templ_7745c5c3_Err = starter(blankStarter).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, starter(blankStarter))
 				templ_7745c5c3_Buffer.WriteString("</form>")
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, layout.Layout(p))
 		return nil
 	})
 }
@@ -62,54 +47,31 @@ func templateGroup(title, text string, list []Starter, mayEdit bool) templ.Compo
 		ctx = templ.ClearChildren(ctx)
 		if len(list) > 0 {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"titled\"><h2>")
-			if templ_7745c5c3_Err = render.Text(title).Write(templ_7745c5c3_Buffer, `console/flows_new.templ`, 28, 14); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, title)
 			templ_7745c5c3_Buffer.WriteString("</h2><p>")
-			if templ_7745c5c3_Err = render.Text(text).Write(templ_7745c5c3_Buffer, `console/flows_new.templ`, 29, 12); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, text)
 			templ_7745c5c3_Buffer.WriteString("</p></div><ul class=\"flows\">")
 			for _, s := range list {
 				templ_7745c5c3_Buffer.WriteString("<li class=\"flow template\">")
 				if len(s.Answer) > 0 {
-					templ_7745c5c3_Err = starterAnswer(s).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, starterAnswer(s))
 				} else {
-					templ_7745c5c3_Err = components.Thumb(s.Graph).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Thumb(s.Graph))
 				}
 				templ_7745c5c3_Buffer.WriteString("<div class=\"about\"><div class=\"line\"><h3 class=\"name\">")
-				if templ_7745c5c3_Err = render.Text(s.Name).Write(templ_7745c5c3_Buffer, `console/flows_new.templ`, 41, 32); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, s.Name)
 				templ_7745c5c3_Buffer.WriteString("</h3>")
 				if s.Needs != "" {
-					templ_7745c5c3_Err = components.Tag(components.ToneWait, "Needs "+s.Needs).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneWait, "Needs "+s.Needs))
 				} else {
-					templ_7745c5c3_Err = components.Tag(components.ToneOK, "Runs offline").Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneOK, "Runs offline"))
 				}
 				templ_7745c5c3_Buffer.WriteString("</div><p class=\"text\">")
-				if templ_7745c5c3_Err = render.Text(s.Text).Write(templ_7745c5c3_Buffer, `console/flows_new.templ`, 48, 30); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, s.Text)
 				templ_7745c5c3_Buffer.WriteString("</p>")
 				if mayEdit {
 					templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"/flows\">")
-					templ_7745c5c3_Err = components.Press(components.Button{Label: "Use this", Icon: "plus", Size: "small", Name: "template", Value: s.ID, Attrs: templ.Attributes{"aria-label": "Use this: " + s.Name}}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Use this", Icon: "plus", Size: "small", Name: "template", Value: s.ID, Attrs: templ.Attributes{"aria-label": "Use this: " + s.Name}}))
 					templ_7745c5c3_Buffer.WriteString("</form>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</div></li>")
@@ -129,46 +91,24 @@ func starterAnswer(s Starter) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<div class=\"thumb sample\">")
 		if s.Asked != "" {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"asked\" dir=\"auto\"><span><span class=\"unseen\">Example: </span>")
-			if templ_7745c5c3_Err = render.Text(s.Asked).Write(templ_7745c5c3_Buffer, `console/flows_new.templ`, 65, 83); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, s.Asked)
 			templ_7745c5c3_Buffer.WriteString("</span></p>")
 		}
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<div class=\"")
 			var templ_7745c5c3_Var10 = []any{"answer", templ.KV("brief", s.brief())}
-			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var10...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var10).String()).Write(templ_7745c5c3_Buffer, `console/flows_new.templ`, 1, 0); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+
+			render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var10).String())
 			templ_7745c5c3_Buffer.WriteString("\" dir=\"auto\"")
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 		}
 		templ_7745c5c3_Buffer.WriteString(">")
-		templ_7745c5c3_Err = components.Icon("arrow-right").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("arrow-right"))
 		templ_7745c5c3_Buffer.WriteString("<span class=\"unseen\">Answer: </span> ")
 		for _, a := range s.Answer {
 			templ_7745c5c3_Buffer.WriteString("<b>")
-			if templ_7745c5c3_Err = render.Text(a).Write(templ_7745c5c3_Buffer, `console/flows_new.templ`, 71, 10); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, a)
 			templ_7745c5c3_Buffer.WriteString("</b>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div></div>")
@@ -181,22 +121,13 @@ func starter(s Starter) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<button class=\"starter\" name=\"template\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(s.ID).Write(templ_7745c5c3_Buffer, `console/flows_new.templ`, 78, 53); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, s.ID)
 		templ_7745c5c3_Buffer.WriteString("\">")
-		templ_7745c5c3_Err = components.Icon(s.Icon).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon(s.Icon))
 		templ_7745c5c3_Buffer.WriteString("<span><b>")
-		if templ_7745c5c3_Err = render.Text(s.Name).Write(templ_7745c5c3_Buffer, `console/flows_new.templ`, 80, 19); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, s.Name)
 		templ_7745c5c3_Buffer.WriteString("</b><small>")
-		if templ_7745c5c3_Err = render.Text(s.Text).Write(templ_7745c5c3_Buffer, `console/flows_new.templ`, 80, 40); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, s.Text)
 		templ_7745c5c3_Buffer.WriteString("</small></span></button>")
 		return nil
 	})
@@ -210,22 +141,13 @@ func ImportFlow(p layout.Page, f ImportForm) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var18 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\"><h1>Import a flow</h1>")
-			templ_7745c5c3_Err = components.DocsLink("flows").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.DocsLink("flows"))
 			templ_7745c5c3_Buffer.WriteString("</div><div class=\"card box reading\">")
-			templ_7745c5c3_Err = ImportFields(f).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, ImportFields(f))
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer, layout.Layout(p))
 		return nil
 	})
 }
@@ -237,33 +159,15 @@ func ImportFields(f ImportForm) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<form class=\"form\" method=\"post\" action=\"/flows/import\" enctype=\"multipart/form-data\" id=\"import\">")
-		templ_7745c5c3_Err = components.FormError(f.Errors).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.FormError(f.Errors))
 		if len(f.Problems) > 0 {
-			templ_7745c5c3_Err = importProblems(f.Problems).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, importProblems(f.Problems))
 		}
-		templ_7745c5c3_Err = components.Input(components.Field{Name: "file", Label: "File", Type: "file", Either: true, Error: f.Errors["file"], Help: "Choose a file or drop one here: a flow of Sluice (sluice.flow/v1) or an AI-Flow export, up to 4 MiB.", Attrs: templ.Attributes{"accept": ".json,application/json"}}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = components.TextArea(components.Field{Name: "text", Label: "Or paste it", Value: f.Text, Either: true, Mono: true, Error: f.Errors["text"], Placeholder: `{"schema": "sluice.flow/v1", …}`}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "file", Label: "File", Type: "file", Either: true, Error: f.Errors["file"], Help: "Choose a file or drop one here: a flow of Sluice (sluice.flow/v1) or an AI-Flow export, up to 4 MiB.", Attrs: templ.Attributes{"accept": ".json,application/json"}}))
+		render.Component(ctx, templ_7745c5c3_Buffer, components.TextArea(components.Field{Name: "text", Label: "Or paste it", Value: f.Text, Either: true, Mono: true, Error: f.Errors["text"], Placeholder: `{"schema": "sluice.flow/v1", …}`}))
 		templ_7745c5c3_Buffer.WriteString("<div class=\"bar\">")
-		templ_7745c5c3_Err = components.Press(components.Button{Label: "Import", Look: components.LookPrimary, Icon: "upload"}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = components.Press(components.Button{Label: "Cancel", Look: components.LookQuiet, Href: "/flows"}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Import", Look: components.LookPrimary, Icon: "upload"}))
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Cancel", Look: components.LookQuiet, Href: "/flows"}))
 		templ_7745c5c3_Buffer.WriteString("</div><p class=\"help\">Import creates a new flow and replaces nothing. Nodes refer to credentials by name; secrets in the file move to encrypted storage.</p></form>")
 		return nil
 	})
@@ -274,24 +178,15 @@ func importProblems(problems []ImportProblem) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"note bad\" role=\"alert\">")
-		templ_7745c5c3_Err = components.Icon("circle-alert").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("circle-alert"))
 		templ_7745c5c3_Buffer.WriteString("<div><p><b>Nothing was imported: ")
-		if templ_7745c5c3_Err = render.Text(components.Quantity(len(problems), "problem")).Write(templ_7745c5c3_Buffer, `console/flows_new.templ`, 118, 78); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, components.Quantity(len(problems), "problem"))
 		templ_7745c5c3_Buffer.WriteString(" in the document.</b></p><ul class=\"problems\">")
 		for _, problem := range problems {
 			templ_7745c5c3_Buffer.WriteString("<li><code>")
-			if templ_7745c5c3_Err = render.Text(problem.Place).Write(templ_7745c5c3_Buffer, `console/flows_new.templ`, 121, 30); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, problem.Place)
 			templ_7745c5c3_Buffer.WriteString("</code> ")
-			if templ_7745c5c3_Err = render.Text(problem.Text).Write(templ_7745c5c3_Buffer, `console/flows_new.templ`, 121, 54); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, problem.Text)
 			templ_7745c5c3_Buffer.WriteString("</li>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</ul></div></div>")
@@ -307,67 +202,29 @@ func ImportDone(p layout.Page, r ImportReport) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var25 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\"><h1>“")
-			if templ_7745c5c3_Err = render.Text(r.Name).Write(templ_7745c5c3_Buffer, `console/flows_new.templ`, 132, 18); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, r.Name)
 			templ_7745c5c3_Buffer.WriteString("” is imported</h1><div class=\"actions\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Open the flow", Icon: "workflow", Look: components.LookPrimary, Href: "/flows/" + r.FlowID}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Open the flow", Icon: "workflow", Look: components.LookPrimary, Href: "/flows/" + r.FlowID}))
 			templ_7745c5c3_Buffer.WriteString("</div></div><div class=\"reading report\">")
 			if r.clean() {
-				templ_7745c5c3_Err = components.Note(components.ToneOK, r.summary(), "Everything was imported. Open the flow and run it.").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneOK, r.summary(), "Everything was imported. Open the flow and run it."))
 			} else {
-				templ_7745c5c3_Err = components.Note(components.ToneWait, r.summary(), "Some items need your attention before the flow can run. The list below reflects the flow as imported.").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneWait, r.summary(), "Some items need your attention before the flow can run. The list below reflects the flow as imported."))
 			}
 			templ_7745c5c3_Buffer.WriteString("<div class=\"card\">")
-			templ_7745c5c3_Err = components.Thumb(r.Graph).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Thumb(r.Graph))
 			templ_7745c5c3_Buffer.WriteString("</div>")
-			templ_7745c5c3_Err = reported("To do before the first run", components.ToneWait, r.Todo).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = reported("Missing edges", components.ToneBad, r.Lost).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = reported("Nodes converted to notes", components.ToneWait, r.Noted).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = neededCredentials(r.Needed).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = reported("Converted settings", components.ToneNone, r.Changed).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = reported("Dropped settings", components.ToneNone, r.Left).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = reported("Imported", components.ToneOK, append(append([]string{}, r.Mapped...), r.Passed...)).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, reported("To do before the first run", components.ToneWait, r.Todo))
+			render.Component(ctx, templ_7745c5c3_Buffer, reported("Missing edges", components.ToneBad, r.Lost))
+			render.Component(ctx, templ_7745c5c3_Buffer, reported("Nodes converted to notes", components.ToneWait, r.Noted))
+			render.Component(ctx, templ_7745c5c3_Buffer, neededCredentials(r.Needed))
+			render.Component(ctx, templ_7745c5c3_Buffer, reported("Converted settings", components.ToneNone, r.Changed))
+			render.Component(ctx, templ_7745c5c3_Buffer, reported("Dropped settings", components.ToneNone, r.Left))
+			render.Component(ctx, templ_7745c5c3_Buffer, reported("Imported", components.ToneOK, append(append([]string{}, r.Mapped...), r.Passed...)))
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var25), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var25), templ_7745c5c3_Buffer, layout.Layout(p))
 		return nil
 	})
 }
@@ -378,19 +235,12 @@ func reported(title string, tone components.Tone, list []string) templ.Component
 		ctx = templ.ClearChildren(ctx)
 		if len(list) > 0 {
 			templ_7745c5c3_Buffer.WriteString("<section class=\"card\"><h2>")
-			if templ_7745c5c3_Err = render.Text(title).Write(templ_7745c5c3_Buffer, `console/flows_new.templ`, 161, 11); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Tag(tone, components.Count(len(list))).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, title)
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(tone, components.Count(len(list))))
 			templ_7745c5c3_Buffer.WriteString("</h2><ul class=\"body lines\">")
 			for _, text := range list {
 				templ_7745c5c3_Buffer.WriteString("<li>")
-				if templ_7745c5c3_Err = render.Text(text).Write(templ_7745c5c3_Buffer, `console/flows_new.templ`, 166, 15); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, text)
 				templ_7745c5c3_Buffer.WriteString("</li>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</ul></section>")
@@ -407,28 +257,16 @@ func neededCredentials(list []NeededCredential) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<section class=\"card\"><h2>Credentials</h2><ul class=\"body lines\">")
 			for _, n := range list {
 				templ_7745c5c3_Buffer.WriteString("<li><b>")
-				if templ_7745c5c3_Err = render.Text(n.Title).Write(templ_7745c5c3_Buffer, `console/flows_new.templ`, 180, 18); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, n.Title)
 				templ_7745c5c3_Buffer.WriteString("</b> ")
 				if n.Have {
-					templ_7745c5c3_Err = components.Tag(components.ToneOK, "there").Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneOK, "there"))
 				} else {
-					templ_7745c5c3_Err = components.Tag(components.ToneWait, "missing").Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneWait, "missing"))
 					templ_7745c5c3_Buffer.WriteString("<span>")
-					if templ_7745c5c3_Err = render.Text(n.Text).Write(templ_7745c5c3_Buffer, `console/flows_new.templ`, 185, 21); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, n.Text)
 					templ_7745c5c3_Buffer.WriteString("</span> <a href=\"")
-					if templ_7745c5c3_Err = render.URL(templ.SafeURL("/credentials?add="+n.Provider)).Write(templ_7745c5c3_Buffer, `console/flows_new.templ`, 186, 64); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.URL(templ_7745c5c3_Buffer, templ.SafeURL("/credentials?add="+n.Provider))
 					templ_7745c5c3_Buffer.WriteString("\">Add it</a>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</li>")
@@ -447,61 +285,34 @@ func FlowTags(p layout.Page, f TagsForm) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var35 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\"><h1>Tags of “")
-			if templ_7745c5c3_Err = render.Text(f.Name).Write(templ_7745c5c3_Buffer, `console/flows_new.templ`, 198, 43); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.Name)
 			templ_7745c5c3_Buffer.WriteString("”</h1></div><div class=\"card box narrow\"><form class=\"form\" method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL("/flows/"+f.FlowID+"/tags")).Write(templ_7745c5c3_Buffer, `console/flows_new.templ`, 200, 90); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL("/flows/"+f.FlowID+"/tags"))
 			templ_7745c5c3_Buffer.WriteString("\" id=\"tags\">")
-			templ_7745c5c3_Err = components.FormError(f.Errors).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Input(components.Field{Name: "tags", Label: "Tags", Value: f.Tags, Optional: true, Autocomplete: "off", Error: f.Errors["tags"], Help: "Separate tags with commas. Ten at most.", Attrs: templ.Attributes{"autofocus": true}}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FormError(f.Errors))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "tags", Label: "Tags", Value: f.Tags, Optional: true, Autocomplete: "off", Error: f.Errors["tags"], Help: "Separate tags with commas. Ten at most.", Attrs: templ.Attributes{"autofocus": true}}))
 			if len(f.Known) > 0 {
 				templ_7745c5c3_Buffer.WriteString("<fieldset class=\"known\"><legend>Used in this workspace</legend> ")
 				for i, tag := range f.Known {
 					templ_7745c5c3_Buffer.WriteString("<div class=\"check\"><input type=\"checkbox\" id=\"")
-					if templ_7745c5c3_Err = render.Attribute("known-"+components.Count(i)).Write(templ_7745c5c3_Buffer, `console/flows_new.templ`, 208, 66); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, "known-"+components.Count(i))
 					templ_7745c5c3_Buffer.WriteString("\" name=\"add\" value=\"")
-					if templ_7745c5c3_Err = render.Attribute(tag).Write(templ_7745c5c3_Buffer, `console/flows_new.templ`, 208, 91); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, tag)
 					templ_7745c5c3_Buffer.WriteString("\"> <label for=\"")
-					if templ_7745c5c3_Err = render.Attribute("known-"+components.Count(i)).Write(templ_7745c5c3_Buffer, `console/flows_new.templ`, 209, 51); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, "known-"+components.Count(i))
 					templ_7745c5c3_Buffer.WriteString("\">")
-					if templ_7745c5c3_Err = render.Text(tag).Write(templ_7745c5c3_Buffer, `console/flows_new.templ`, 209, 59); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, tag)
 					templ_7745c5c3_Buffer.WriteString("</label></div>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</fieldset>")
 			}
 			templ_7745c5c3_Buffer.WriteString("<div class=\"bar\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Save", Look: components.LookPrimary}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Cancel", Look: components.LookQuiet, Href: "/flows"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Save", Look: components.LookPrimary}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Cancel", Look: components.LookQuiet, Href: "/flows"}))
 			templ_7745c5c3_Buffer.WriteString("</div></form></div>")
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var35), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var35), templ_7745c5c3_Buffer, layout.Layout(p))
 		return nil
 	})
 }

@@ -25,45 +25,24 @@ func Flows(p layout.Page, f FlowsPage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\"><h1>Flows</h1>")
 			if f.MayEdit {
 				templ_7745c5c3_Buffer.WriteString("<div class=\"actions\">")
-				templ_7745c5c3_Err = newMenu().Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, newMenu())
 				templ_7745c5c3_Buffer.WriteString("</div>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
-			templ_7745c5c3_Err = keyWarnings(f.Ending, f.Now).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, keyWarnings(f.Ending, f.Now))
 			if len(f.Flows) == 0 && f.Filter.empty() && !f.Filter.Archived {
-				templ_7745c5c3_Err = noFlows(f).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, noFlows(f))
 			} else {
 				if f.Archived > 0 || f.Filter.Archived {
-					templ_7745c5c3_Err = components.Tabs("Flows", f.tabs()).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Tabs("Flows", f.tabs()))
 				}
 				templ_7745c5c3_Buffer.WriteString(" ")
-				templ_7745c5c3_Err = flowFilter(f).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = FlowList(f).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, flowFilter(f))
+				render.Component(ctx, templ_7745c5c3_Buffer, FlowList(f))
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, layout.Layout(p))
 		return nil
 	})
 }
@@ -77,37 +56,22 @@ func FlowList(f FlowsPage) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<div id=\"flows\" class=\"list\">")
 		if len(f.Flows) == 0 {
 			templ_7745c5c3_Var4 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Show all flows", Href: "/flows"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Show all flows", Href: "/flows"}))
 				return nil
 			})
-			templ_7745c5c3_Err = components.EmptyState(f.Filter.missing()).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer, components.EmptyState(f.Filter.missing()))
 		} else if f.Filter.Table {
-			templ_7745c5c3_Err = flowTable(f).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, flowTable(f))
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<ul class=\"flows\">")
 			for _, c := range f.Flows {
 				templ_7745c5c3_Buffer.WriteString("<li class=\"flow\">")
-				templ_7745c5c3_Err = flowCard(c, f).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, flowCard(c, f))
 				templ_7745c5c3_Buffer.WriteString("</li>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</ul>")
 		}
-		templ_7745c5c3_Err = components.Pagination(f.Pages).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Pagination(f.Pages))
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		return nil
 	})
@@ -118,30 +82,21 @@ func flowFilter(f FlowsPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<form class=\"bar\" role=\"search\" action=\"/flows\" data-hx-get=\"/flows\" data-hx-trigger=\"input delay:200ms, submit\" data-hx-sync=\"this:replace\" data-hx-target=\"#flows\" data-hx-select=\"#flows\" data-hx-select-oob=\"#flow-view\" data-hx-swap=\"outerHTML\" data-hx-replace-url=\"true\"><div class=\"search\">")
-		templ_7745c5c3_Err = components.Icon("search").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("search"))
 		templ_7745c5c3_Buffer.WriteString("<label class=\"unseen\" for=\"q\">Search flows</label> <input class=\"input\" id=\"q\" name=\"q\" type=\"search\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(f.Filter.Query).Write(templ_7745c5c3_Buffer, `console/flows.templ`, 71, 76); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, f.Filter.Query)
 		templ_7745c5c3_Buffer.WriteString("\" placeholder=\"Search\" autocomplete=\"off\" data-slash aria-keyshortcuts=\"/\"></div>")
 		if len(f.Tags) > 0 {
 			templ_7745c5c3_Buffer.WriteString("<label class=\"unseen\" for=\"tag\">Tag</label> <select class=\"select short\" id=\"tag\" name=\"tag\"><option value=\"\">All tags</option> ")
 			for _, t := range f.Tags {
 				templ_7745c5c3_Buffer.WriteString("<option value=\"")
-				if templ_7745c5c3_Err = render.Attribute(t).Write(templ_7745c5c3_Buffer, `console/flows.templ`, 78, 22); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, t)
 				templ_7745c5c3_Buffer.WriteString("\"")
 				if t == f.Filter.Tag {
 					templ_7745c5c3_Buffer.WriteString(" selected")
 				}
 				templ_7745c5c3_Buffer.WriteString(">")
-				if templ_7745c5c3_Err = render.Text(t).Write(templ_7745c5c3_Buffer, `console/flows.templ`, 78, 60); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, t)
 				templ_7745c5c3_Buffer.WriteString("</option>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</select> ")
@@ -149,17 +104,13 @@ func flowFilter(f FlowsPage) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<label class=\"unseen\" for=\"sort\">Sort by</label> <select class=\"select short\" id=\"sort\" name=\"sort\">")
 		for _, o := range flowSorts {
 			templ_7745c5c3_Buffer.WriteString("<option value=\"")
-			if templ_7745c5c3_Err = render.Attribute(o.Value).Write(templ_7745c5c3_Buffer, `console/flows.templ`, 85, 27); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, o.Value)
 			templ_7745c5c3_Buffer.WriteString("\"")
 			if o.Value == string(f.Filter.Sort) {
 				templ_7745c5c3_Buffer.WriteString(" selected")
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			if templ_7745c5c3_Err = render.Text(o.Label).Write(templ_7745c5c3_Buffer, `console/flows.templ`, 85, 86); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, o.Label)
 			templ_7745c5c3_Buffer.WriteString("</option>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</select> ")
@@ -170,31 +121,21 @@ func flowFilter(f FlowsPage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<input type=\"hidden\" name=\"archived\" value=\"1\">")
 		}
 		templ_7745c5c3_Buffer.WriteString("<noscript><button class=\"btn\">Show</button></noscript><span class=\"grow\"></span><nav class=\"choice\" id=\"flow-view\" aria-label=\"Layout\"><a href=\"")
-		if templ_7745c5c3_Err = render.URL(f.Filter.with("view", "")).Write(templ_7745c5c3_Buffer, `console/flows.templ`, 98, 36); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, f.Filter.with("view", ""))
 		templ_7745c5c3_Buffer.WriteString("\"")
 		if !f.Filter.Table {
 			templ_7745c5c3_Buffer.WriteString(" aria-current=\"true\"")
 		}
 		templ_7745c5c3_Buffer.WriteString(" title=\"Cards\">")
-		templ_7745c5c3_Err = components.Icon("layout-grid").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("layout-grid"))
 		templ_7745c5c3_Buffer.WriteString("<span class=\"unseen\">Cards</span></a> <a href=\"")
-		if templ_7745c5c3_Err = render.URL(f.Filter.with("view", "table")).Write(templ_7745c5c3_Buffer, `console/flows.templ`, 108, 41); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, f.Filter.with("view", "table"))
 		templ_7745c5c3_Buffer.WriteString("\"")
 		if f.Filter.Table {
 			templ_7745c5c3_Buffer.WriteString(" aria-current=\"true\"")
 		}
 		templ_7745c5c3_Buffer.WriteString(" title=\"Table\">")
-		templ_7745c5c3_Err = components.Icon("rows-3").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("rows-3"))
 		templ_7745c5c3_Buffer.WriteString("<span class=\"unseen\">Table</span></a></nav></form>")
 		return nil
 	})
@@ -205,25 +146,13 @@ func newMenu() templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<details class=\"menu\"><summary class=\"btn primary\">")
-		templ_7745c5c3_Err = components.Icon("plus").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("plus"))
 		templ_7745c5c3_Buffer.WriteString(" New</summary><div class=\"sheet\"><form method=\"post\" action=\"/flows\"><button class=\"item\">")
-		templ_7745c5c3_Err = components.Icon("plus").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("plus"))
 		templ_7745c5c3_Buffer.WriteString("<span>Blank flow<small>Just an input and an output</small></span></button></form><a class=\"item\" href=\"/flows/templates\">")
-		templ_7745c5c3_Err = components.Icon("layout-grid").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("layout-grid"))
 		templ_7745c5c3_Buffer.WriteString("<span>From a template<small>Sample flows that are ready to run</small></span></a> <a class=\"item\" href=\"/flows/import\">")
-		templ_7745c5c3_Err = components.Icon("upload").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("upload"))
 		templ_7745c5c3_Buffer.WriteString("<span>Import<small>A Sluice flow or an AI-Flow export</small></span></a></div></details>")
 		return nil
 	})
@@ -234,21 +163,13 @@ func noFlows(f FlowsPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		if !f.MayEdit {
-			templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "workflow", Title: "No flows yet", Text: "Flows that editors and owners create appear here."}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.EmptyState(components.Empty{Icon: "workflow", Title: "No flows yet", Text: "Flows that editors and owners create appear here."}))
 		} else {
-			templ_7745c5c3_Err = firstFlow(f.Starters).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, firstFlow(f.Starters))
 		}
 		if f.Archived > 0 {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"help aside\"><a href=\"/flows?archived=1\">")
-			if templ_7745c5c3_Err = render.Text(components.Quantity(f.Archived, "flow")).Write(templ_7745c5c3_Buffer, `console/flows.templ`, 153, 93); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Quantity(f.Archived, "flow"))
 			templ_7745c5c3_Buffer.WriteString(" in the archive</a></p>")
 		}
 		return nil
@@ -262,35 +183,20 @@ func firstFlow(starters []Starter) templ.Component {
 		templ_7745c5c3_Var17 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"/flows\">")
 			if len(starters) > 0 {
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Start with “" + starters[0].Name + "”", Look: components.LookPrimary, Icon: "play", Name: "template", Value: starters[0].ID}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Start with “" + starters[0].Name + "”", Look: components.LookPrimary, Icon: "play", Name: "template", Value: starters[0].ID}))
 			} else {
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Create a blank flow", Look: components.LookPrimary, Icon: "plus"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Create a blank flow", Look: components.LookPrimary, Icon: "plus"}))
 			}
 			templ_7745c5c3_Buffer.WriteString("</form>")
 			return nil
 		})
-		templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "workflow", Title: "Your first API is a minute away", Text: "A flow combines models into one API. Start with a sample that runs right away, no API keys needed."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer, components.EmptyState(components.Empty{Icon: "workflow", Title: "Your first API is a minute away", Text: "A flow combines models into one API. Start with a sample that runs right away, no API keys needed."}))
 		if len(starters) > 1 {
 			templ_7745c5c3_Buffer.WriteString("<h2 class=\"or\">More samples</h2><form class=\"starters\" method=\"post\" action=\"/flows\">")
 			for _, s := range starters[1:] {
-				templ_7745c5c3_Err = starter(s).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, starter(s))
 			}
-			templ_7745c5c3_Err = starter(blankStarter).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, starter(blankStarter))
 			templ_7745c5c3_Buffer.WriteString("</form>")
 		}
 		return nil
@@ -301,50 +207,29 @@ func firstFlow(starters []Starter) templ.Component {
 func flowCard(c FlowCard, f FlowsPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = components.Thumb(c.Graph).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Thumb(c.Graph))
 		templ_7745c5c3_Buffer.WriteString("<div class=\"about\"><div class=\"line\">")
 		if c.Archived {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"name\">")
-			if templ_7745c5c3_Err = render.Text(c.Name).Write(templ_7745c5c3_Buffer, `console/flows.templ`, 183, 31); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, c.Name)
 			templ_7745c5c3_Buffer.WriteString("</span>")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<a class=\"name\" href=\"")
-			if templ_7745c5c3_Err = render.URL(c.path()).Write(templ_7745c5c3_Buffer, `console/flows.templ`, 185, 35); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, c.path())
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(c.Name).Write(templ_7745c5c3_Buffer, `console/flows.templ`, 185, 46); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, c.Name)
 			templ_7745c5c3_Buffer.WriteString("</a>")
 		}
-		templ_7745c5c3_Err = liveVersion(c).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = flowMenu(c, f.MayEdit).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, liveVersion(c))
+		render.Component(ctx, templ_7745c5c3_Buffer, flowMenu(c, f.MayEdit))
 		templ_7745c5c3_Buffer.WriteString("</div><p class=\"text\">")
-		if templ_7745c5c3_Err = render.Text(c.Description).Write(templ_7745c5c3_Buffer, `console/flows.templ`, 190, 33); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, c.Description)
 		templ_7745c5c3_Buffer.WriteString("</p><div class=\"line\"><div class=\"tags\">")
 		for _, t := range c.Tags {
 			templ_7745c5c3_Buffer.WriteString("<a class=\"tag plain\" href=\"")
-			if templ_7745c5c3_Err = render.URL(f.Filter.with("tag", t)).Write(templ_7745c5c3_Buffer, `console/flows.templ`, 194, 56); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, f.Filter.with("tag", t))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(t).Write(templ_7745c5c3_Buffer, `console/flows.templ`, 194, 62); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, t)
 			templ_7745c5c3_Buffer.WriteString("</a>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div><small class=\"edited\">")
@@ -352,15 +237,10 @@ func flowCard(c FlowCard, f FlowsPage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<span>Unpublished changes ·</span> ")
 		}
 		templ_7745c5c3_Buffer.WriteString("<span>Edited</span>")
-		templ_7745c5c3_Err = components.Time(c.EditedAt, f.Now).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Time(c.EditedAt, f.Now))
 		if c.EditedBy != "" {
 			templ_7745c5c3_Buffer.WriteString("<span>by ")
-			if templ_7745c5c3_Err = render.Text(c.EditedBy).Write(templ_7745c5c3_Buffer, `console/flows.templ`, 204, 26); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, c.EditedBy)
 			templ_7745c5c3_Buffer.WriteString("</span>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</small></div></div>")
@@ -368,51 +248,25 @@ func flowCard(c FlowCard, f FlowsPage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"quiet\">No runs in the last 24 h</p>")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<dl class=\"stats\"><div><dt>")
-			if templ_7745c5c3_Err = render.Text(components.Quantity(c.Day.Runs, "run")).Write(templ_7745c5c3_Buffer, `console/flows.templ`, 214, 48); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Quantity(c.Day.Runs, "run"))
 			templ_7745c5c3_Buffer.WriteString(" · 24 h</dt><dd>")
-			templ_7745c5c3_Err = components.Spark(c.Day.spark()).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Spark(c.Day.spark()))
 			templ_7745c5c3_Buffer.WriteString("</dd></div><div><dt>Success</dt>")
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<dd class=\"")
 				var templ_7745c5c3_Var27 = []any{"rate", string(c.Day.tone())}
-				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var27...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var27).String()).Write(templ_7745c5c3_Buffer, `console/flows.templ`, 1, 0); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+
+				render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var27).String())
 				templ_7745c5c3_Buffer.WriteString("\"")
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			if templ_7745c5c3_Err = render.Text(components.Percent(c.Day.Succeeded)).Write(templ_7745c5c3_Buffer, `console/flows.templ`, 221, 84); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Percent(c.Day.Succeeded))
 			templ_7745c5c3_Buffer.WriteString("</dd></div><div><dt>p95</dt><dd>")
-			if templ_7745c5c3_Err = render.Text(components.Duration(c.Day.P95)).Write(templ_7745c5c3_Buffer, `console/flows.templ`, 225, 40); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Duration(c.Day.P95))
 			templ_7745c5c3_Buffer.WriteString("</dd></div><div><dt>Cost</dt><dd>")
-			if templ_7745c5c3_Err = render.Text(components.Money(c.Day.Micros)).Write(templ_7745c5c3_Buffer, `console/flows.templ`, 229, 40); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Money(c.Day.Micros))
 			templ_7745c5c3_Buffer.WriteString("</dd></div></dl>")
 		}
 		return nil
@@ -426,101 +280,55 @@ func flowMenu(c FlowCard, mayEdit bool) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<details class=\"menu\"><summary class=\"btn quiet small only\" aria-label=\"")
-		if templ_7745c5c3_Err = render.Attribute("More about "+c.Name).Write(templ_7745c5c3_Buffer, `console/flows.templ`, 238, 75); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "More about "+c.Name)
 		templ_7745c5c3_Buffer.WriteString("\">")
-		templ_7745c5c3_Err = components.Icon("ellipsis").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("ellipsis"))
 		templ_7745c5c3_Buffer.WriteString("</summary><div class=\"sheet\">")
 		if c.Archived {
 			if mayEdit {
-				templ_7745c5c3_Err = flowAct(c, "/restore", "rotate-ccw", "Restore").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, flowAct(c, "/restore", "rotate-ccw", "Restore"))
 			}
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<a class=\"item\" href=\"")
-			if templ_7745c5c3_Err = render.URL(c.path()).Write(templ_7745c5c3_Buffer, `console/flows.templ`, 247, 35); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, c.path())
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = components.Icon("workflow").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("workflow"))
 			templ_7745c5c3_Buffer.WriteString(" Open</a> <a class=\"item\" href=\"")
-			if templ_7745c5c3_Err = render.URL(c.actionURL("/api")).Write(templ_7745c5c3_Buffer, `console/flows.templ`, 251, 46); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, c.actionURL("/api"))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = components.Icon("terminal").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("terminal"))
 			templ_7745c5c3_Buffer.WriteString(" API</a> ")
 			if mayEdit {
-				templ_7745c5c3_Err = flowAct(c, "/duplicate", "copy", "Duplicate").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, flowAct(c, "/duplicate", "copy", "Duplicate"))
 				templ_7745c5c3_Buffer.WriteString("<a class=\"item\" href=\"")
-				if templ_7745c5c3_Err = render.URL(c.actionURL("/tags")).Write(templ_7745c5c3_Buffer, `console/flows.templ`, 257, 48); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, c.actionURL("/tags"))
 				templ_7745c5c3_Buffer.WriteString("\">")
-				templ_7745c5c3_Err = components.Icon("tag").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("tag"))
 				templ_7745c5c3_Buffer.WriteString(" Tags</a>")
 			}
 			templ_7745c5c3_Buffer.WriteString(" <a class=\"item\" href=\"")
-			if templ_7745c5c3_Err = render.URL(c.actionURL("/limits")).Write(templ_7745c5c3_Buffer, `console/flows.templ`, 262, 49); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, c.actionURL("/limits"))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = components.Icon("gauge").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("gauge"))
 			templ_7745c5c3_Buffer.WriteString(" Limits</a> ")
 		}
 		templ_7745c5c3_Buffer.WriteString("<a class=\"item\" href=\"")
-		if templ_7745c5c3_Err = render.URL(c.actionURL("/export")).Write(templ_7745c5c3_Buffer, `console/flows.templ`, 267, 48); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, c.actionURL("/export"))
 		templ_7745c5c3_Buffer.WriteString("\" download>")
-		templ_7745c5c3_Err = components.Icon("download").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("download"))
 		templ_7745c5c3_Buffer.WriteString(" Export the draft</a> ")
 		if c.Version > 0 {
 			templ_7745c5c3_Buffer.WriteString("<a class=\"item\" href=\"")
-			if templ_7745c5c3_Err = render.URL(c.actionURL("/export?version="+components.Count(c.Version))).Write(templ_7745c5c3_Buffer, `console/flows.templ`, 272, 88); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, c.actionURL("/export?version="+components.Count(c.Version)))
 			templ_7745c5c3_Buffer.WriteString("\" download>")
-			templ_7745c5c3_Err = components.Icon("download").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("download"))
 			templ_7745c5c3_Buffer.WriteString(" Export ")
-			if templ_7745c5c3_Err = render.Text(version(c.Version)).Write(templ_7745c5c3_Buffer, `console/flows.templ`, 274, 32); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, version(c.Version))
 			templ_7745c5c3_Buffer.WriteString("</a> ")
 		}
 		if mayEdit && !c.Archived {
 			templ_7745c5c3_Buffer.WriteString("<hr>")
-			templ_7745c5c3_Err = flowAct(c, "/archive", "archive", "Archive").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, flowAct(c, "/archive", "archive", "Archive"))
 		}
 		templ_7745c5c3_Buffer.WriteString("</div></details>")
 		return nil
@@ -532,18 +340,11 @@ func flowAct(c FlowCard, what, icon, label string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-		if templ_7745c5c3_Err = render.URL(c.actionURL(what)).Write(templ_7745c5c3_Buffer, `console/flows.templ`, 286, 47); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, c.actionURL(what))
 		templ_7745c5c3_Buffer.WriteString("\"><button class=\"item\">")
-		templ_7745c5c3_Err = components.Icon(icon).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon(icon))
 		templ_7745c5c3_Buffer.WriteString(" ")
-		if templ_7745c5c3_Err = render.Text(label).Write(templ_7745c5c3_Buffer, `console/flows.templ`, 289, 10); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, label)
 		templ_7745c5c3_Buffer.WriteString("</button></form>")
 		return nil
 	})
@@ -554,25 +355,14 @@ func liveVersion(c FlowCard) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		if c.Archived {
-			templ_7745c5c3_Err = components.Tag(components.ToneNone, "Archived").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneNone, "Archived"))
 		} else if c.Version == 0 {
-			templ_7745c5c3_Err = components.Tag(components.ToneNone, "Draft").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneNone, "Draft"))
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"tag ok\">")
-			templ_7745c5c3_Err = components.Icon("radio").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("radio"))
 			templ_7745c5c3_Buffer.WriteString(" ")
-			if templ_7745c5c3_Err = render.Text(version(c.Version)).Write(templ_7745c5c3_Buffer, `console/flows.templ`, 302, 23); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, version(c.Version))
 			templ_7745c5c3_Buffer.WriteString(" live</span>")
 		}
 		return nil
@@ -589,110 +379,62 @@ func flowTable(f FlowsPage) templ.Component {
 				templ_7745c5c3_Buffer.WriteString("<tr><td class=\"main\">")
 				if c.Archived {
 					templ_7745c5c3_Buffer.WriteString("<b>")
-					if templ_7745c5c3_Err = render.Text(c.Name).Write(templ_7745c5c3_Buffer, `console/flows.templ`, 327, 18); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, c.Name)
 					templ_7745c5c3_Buffer.WriteString("</b> ")
 				} else {
 					templ_7745c5c3_Buffer.WriteString("<a class=\"row\" href=\"")
-					if templ_7745c5c3_Err = render.URL(c.path()).Write(templ_7745c5c3_Buffer, `console/flows.templ`, 329, 37); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.URL(templ_7745c5c3_Buffer, c.path())
 					templ_7745c5c3_Buffer.WriteString("\">")
-					if templ_7745c5c3_Err = render.Text(c.Name).Write(templ_7745c5c3_Buffer, `console/flows.templ`, 329, 48); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, c.Name)
 					templ_7745c5c3_Buffer.WriteString("</a> ")
 				}
 				for _, t := range c.Tags {
 					templ_7745c5c3_Buffer.WriteString("<a class=\"tag plain\" href=\"")
-					if templ_7745c5c3_Err = render.URL(f.Filter.with("tag", t)).Write(templ_7745c5c3_Buffer, `console/flows.templ`, 332, 58); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.URL(templ_7745c5c3_Buffer, f.Filter.with("tag", t))
 					templ_7745c5c3_Buffer.WriteString("\">")
-					if templ_7745c5c3_Err = render.Text(t).Write(templ_7745c5c3_Buffer, `console/flows.templ`, 332, 64); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, t)
 					templ_7745c5c3_Buffer.WriteString("</a>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</td><td class=\"nowrap\">")
-				templ_7745c5c3_Err = liveVersion(c).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, liveVersion(c))
 				if c.Version > 0 && c.Differs {
 					templ_7745c5c3_Buffer.WriteString("<small class=\"muted\">unpublished changes</small>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</td><td>")
-				templ_7745c5c3_Err = components.Spark(c.Day.spark()).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Spark(c.Day.spark()))
 				templ_7745c5c3_Buffer.WriteString("</td><td class=\"num\">")
-				if templ_7745c5c3_Err = render.Text(components.Count(c.Day.Runs)).Write(templ_7745c5c3_Buffer, `console/flows.templ`, 344, 51); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, components.Count(c.Day.Runs))
 				templ_7745c5c3_Buffer.WriteString("</td>")
 				if c.Day.Runs == 0 {
 					templ_7745c5c3_Buffer.WriteString("<td class=\"num muted\">–</td><td class=\"num muted\">–</td><td class=\"num muted\">–</td>")
 				} else {
 					{
-						templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-						templ_7745c5c3_Buffer := templ.GetBuffer()
-						var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 						templ_7745c5c3_Buffer.WriteString("<td class=\"")
 						var templ_7745c5c3_Var54 = []any{"num", "rate", string(c.Day.tone())}
-						templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var54...)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
-						if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var54).String()).Write(templ_7745c5c3_Buffer, `console/flows.templ`, 1, 0); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+
+						render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var54).String())
 						templ_7745c5c3_Buffer.WriteString("\"")
-						templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
-						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
-						templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 					}
 					templ_7745c5c3_Buffer.WriteString(">")
-					if templ_7745c5c3_Err = render.Text(components.Percent(c.Day.Succeeded)).Write(templ_7745c5c3_Buffer, `console/flows.templ`, 350, 93); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, components.Percent(c.Day.Succeeded))
 					templ_7745c5c3_Buffer.WriteString("</td><td class=\"num nowrap\">")
-					if templ_7745c5c3_Err = render.Text(components.Duration(c.Day.P95)).Write(templ_7745c5c3_Buffer, `console/flows.templ`, 351, 61); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, components.Duration(c.Day.P95))
 					templ_7745c5c3_Buffer.WriteString("</td><td class=\"num nowrap\">")
-					if templ_7745c5c3_Err = render.Text(components.Money(c.Day.Micros)).Write(templ_7745c5c3_Buffer, `console/flows.templ`, 352, 61); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, components.Money(c.Day.Micros))
 					templ_7745c5c3_Buffer.WriteString("</td>")
 				}
 				templ_7745c5c3_Buffer.WriteString("<td class=\"nowrap muted\">")
-				templ_7745c5c3_Err = components.Time(c.EditedAt, f.Now).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Time(c.EditedAt, f.Now))
 				templ_7745c5c3_Buffer.WriteString("</td><td class=\"more\">")
-				templ_7745c5c3_Err = flowMenu(c, f.MayEdit).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, flowMenu(c, f.MayEdit))
 				templ_7745c5c3_Buffer.WriteString("</td></tr>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</tbody>")
 			return nil
 		})
-		templ_7745c5c3_Err = components.Table("Flows").Render(templ.WithChildren(ctx, templ_7745c5c3_Var47), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var47), templ_7745c5c3_Buffer, components.Table("Flows"))
 		return nil
 	})
 }

@@ -24,168 +24,82 @@ func FormSettingsPage(p layout.Page, s FormSettings) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var2 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: s.FlowID, Name: s.Flow, Live: s.LiveVersion, Here: "Form"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: s.FlowID, Name: s.Flow, Live: s.LiveVersion, Here: "Form"}))
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\"><h1>Form</h1>")
 			if s.Shown {
-				templ_7745c5c3_Err = components.Tag(components.ToneOK, "On").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneOK, "On"))
 			} else {
-				templ_7745c5c3_Err = components.Tag(components.ToneNone, "Off").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneNone, "Off"))
 			}
-			templ_7745c5c3_Err = components.DocsLink("form").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.DocsLink("form"))
 			if s.Shown {
 				templ_7745c5c3_Buffer.WriteString("<div class=\"actions\">")
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Open the form", Icon: "external-link", Href: s.URL, Attrs: templ.Attributes{"target": "_blank", "rel": "noopener"}}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Open the form", Icon: "external-link", Href: s.URL, Attrs: templ.Attributes{"target": "_blank", "rel": "noopener"}}))
 				templ_7745c5c3_Buffer.WriteString("</div>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</div><p class=\"lead\">A public page for the live version of this flow: anyone with the link can fill in the inputs and see the result. No account or key needed.</p>")
 			if s.On && !s.Published {
-				templ_7745c5c3_Err = components.Note(components.ToneWait, "The flow is not published.", "Publish the flow to show the form.").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneWait, "The flow is not published.", "Publish the flow to show the form."))
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if s.UsedUp {
-				templ_7745c5c3_Err = components.Note(components.ToneWait, "The form reached its daily limit.", "Visitors are asked to come back tomorrow (UTC). Raising the limit takes effect immediately.").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneWait, "The form reached its daily limit.", "Visitors are asked to come back tomorrow (UTC). Raising the limit takes effect immediately."))
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
-			templ_7745c5c3_Err = formErrorCount(s.Errors).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, formErrorCount(s.Errors))
 			templ_7745c5c3_Buffer.WriteString("<div class=\"form-edit\"><form class=\"settings\" method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(components.FlowURL(s.FlowID, "/form")).Write(templ_7745c5c3_Buffer, `console/forms_settings.templ`, 37, 85); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, components.FlowURL(s.FlowID, "/form"))
 			templ_7745c5c3_Buffer.WriteString("\" id=\"form-settings\"><section class=\"setting\" aria-labelledby=\"address-title\"><div class=\"about\"><h2 id=\"address-title\">Link</h2><p>Each run costs what the flow costs, and appears in Runs with the trigger “Form”.</p></div><div class=\"form\"><div class=\"switch\">")
-			templ_7745c5c3_Err = components.Checkbox(components.Field{Name: "on", Label: "Anyone with the link can use the form", Checked: s.On, Disabled: !s.MayEdit}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Checkbox(components.Field{Name: "on", Label: "Anyone with the link can use the form", Checked: s.On, Disabled: !s.MayEdit}))
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			if s.On {
-				templ_7745c5c3_Err = components.Code("address of the form", s.URL).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Code("address of the form", s.URL))
 			}
 			templ_7745c5c3_Buffer.WriteString("</div></section><section class=\"setting\" aria-labelledby=\"words-title\"><div class=\"about\"><h2 id=\"words-title\">Text</h2><p>Fields use the labels and descriptions of the flow’s input nodes.</p></div><div class=\"form\">")
-			templ_7745c5c3_Err = components.Input(components.Field{Name: "title", Label: "Title", Value: s.Title, Placeholder: s.Flow, Optional: true, Error: s.Errors["title"], Disabled: !s.MayEdit}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.TextArea(components.Field{Name: "intro", Label: "Introduction", Value: s.Intro, Placeholder: s.Description, Optional: true, Error: s.Errors["intro"], Disabled: !s.MayEdit}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Input(components.Field{Name: "button", Label: "Button", Value: s.Button, Placeholder: "Run", Optional: true, Error: s.Errors["button"], Disabled: !s.MayEdit}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "title", Label: "Title", Value: s.Title, Placeholder: s.Flow, Optional: true, Error: s.Errors["title"], Disabled: !s.MayEdit}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.TextArea(components.Field{Name: "intro", Label: "Introduction", Value: s.Intro, Placeholder: s.Description, Optional: true, Error: s.Errors["intro"], Disabled: !s.MayEdit}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "button", Label: "Button", Value: s.Button, Placeholder: "Run", Optional: true, Error: s.Errors["button"], Disabled: !s.MayEdit}))
 			templ_7745c5c3_Buffer.WriteString("</div></section><section class=\"setting\" aria-labelledby=\"who-title\"><div class=\"about\"><h2 id=\"who-title\">Access</h2><p>Visitors enter the password every 12 hours, and again when it changes.</p></div><div class=\"form\">")
 			if s.HasPassword {
-				templ_7745c5c3_Err = components.Input(components.Field{Name: "password", Label: "Password", Type: "password", Autocomplete: "new-password", Optional: true, Help: "A password is set. Enter a new one to change it.", Error: s.Errors["password"], Disabled: !s.MayEdit}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = components.Checkbox(components.Field{Name: "no_password", Label: "Remove the password", Checked: s.NoPassword, Disabled: !s.MayEdit}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "password", Label: "Password", Type: "password", Autocomplete: "new-password", Optional: true, Help: "A password is set. Enter a new one to change it.", Error: s.Errors["password"], Disabled: !s.MayEdit}))
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Checkbox(components.Field{Name: "no_password", Label: "Remove the password", Checked: s.NoPassword, Disabled: !s.MayEdit}))
 			} else {
-				templ_7745c5c3_Err = components.Input(components.Field{Name: "password", Label: "Password", Type: "password", Autocomplete: "new-password", Optional: true, Help: "At least 10 characters, and not a common password. Leave it empty to admit anyone with the link.", Error: s.Errors["password"], Disabled: !s.MayEdit}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "password", Label: "Password", Type: "password", Autocomplete: "new-password", Optional: true, Help: "At least 10 characters, and not a common password. Leave it empty to admit anyone with the link.", Error: s.Errors["password"], Disabled: !s.MayEdit}))
 			}
 			if s.Chat {
-				templ_7745c5c3_Err = components.Checkbox(components.Field{Name: "keep", Label: "Keep conversations", Checked: s.Keep, Help: "Otherwise they stay in the visitor’s browser, and the content of each run is erased ten minutes after it ends.", Disabled: !s.MayEdit}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Checkbox(components.Field{Name: "keep", Label: "Keep conversations", Checked: s.Keep, Help: "Otherwise they stay in the visitor’s browser, and the content of each run is erased ten minutes after it ends.", Disabled: !s.MayEdit}))
 			}
-			templ_7745c5c3_Err = components.Checkbox(components.Field{Name: "unlisted", Label: "Hide from search engines", Checked: s.Unlisted, Help: "Results and forms with a password are always hidden.", Disabled: !s.MayEdit}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Checkbox(components.Field{Name: "unlisted", Label: "Hide from search engines", Checked: s.Unlisted, Help: "Results and forms with a password are always hidden.", Disabled: !s.MayEdit}))
 			templ_7745c5c3_Buffer.WriteString("</div></section><section class=\"setting\" aria-labelledby=\"limits-title\"><div class=\"about\"><h2 id=\"limits-title\">Limits</h2><p>On top of the limits and budgets of the flow. Behind a proxy that hides addresses, all visitors count as one.</p></div><div class=\"form\">")
-			templ_7745c5c3_Err = components.Input(s.integerField("per_minute", "Runs per minute per visitor (IP address)", s.PerMinute, "")).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Input(s.integerField("per_day", "Runs per day, all visitors", s.PerDay, "Resets at midnight UTC.")).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Input(s.integerField("max_file", "Max file size (MiB)", s.MaxFile, "")).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Input(s.integerField("per_minute", "Runs per minute per visitor (IP address)", s.PerMinute, "")))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Input(s.integerField("per_day", "Runs per day, all visitors", s.PerDay, "Resets at midnight UTC.")))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Input(s.integerField("max_file", "Max file size (MiB)", s.MaxFile, "")))
 			templ_7745c5c3_Buffer.WriteString("</div></section><section class=\"setting\" aria-labelledby=\"embed-title\"><div class=\"about\"><h2 id=\"embed-title\">Embedding</h2><p>Only these sites can embed the form.</p></div><div class=\"form\">")
-			templ_7745c5c3_Err = components.TextArea(components.Field{Name: "origins", Label: "Sites", Value: s.Origins, Optional: true, Mono: true, Placeholder: "https://www.example.com", Help: "One per line. https://*.example.com matches every subdomain of example.com.", Error: s.Errors["origins"], Disabled: !s.MayEdit}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.TextArea(components.Field{Name: "origins", Label: "Sites", Value: s.Origins, Optional: true, Mono: true, Placeholder: "https://www.example.com", Help: "One per line. https://*.example.com matches every subdomain of example.com.", Error: s.Errors["origins"], Disabled: !s.MayEdit}))
 			if s.Embedded {
-				templ_7745c5c3_Err = components.Code("HTML that embeds the form", s.frame()).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = components.Code("script that embeds the form", s.script()).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Code("HTML that embeds the form", s.frame()))
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Code("script that embeds the form", s.script()))
 				templ_7745c5c3_Buffer.WriteString("<p class=\"help\">Use one of the two. With <code>data-button=\"Ask us\"</code>, the script opens the form from a button in the corner of the page.</p>")
 			}
 			if s.Embedded && s.HasPassword && !s.Encrypted {
-				templ_7745c5c3_Err = components.Note(components.ToneWait, "With a password, embedding needs https.", "Browsers keep the pass of an embedded form only over an encrypted connection. On its own page the form works.").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneWait, "With a password, embedding needs https.", "Browsers keep the pass of an embedded form only over an encrypted connection. On its own page the form works."))
 			} else {
 				templ_7745c5c3_Buffer.WriteString("<p class=\"help\">With a password, embedding needs https: browsers keep the pass of an embedded form only over an encrypted connection.</p>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</div></section>")
 			if s.MayEdit {
 				templ_7745c5c3_Buffer.WriteString("<div class=\"bar\">")
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Save", Look: components.LookPrimary}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Save", Look: components.LookPrimary}))
 				templ_7745c5c3_Buffer.WriteString("</div>")
 			} else {
 				templ_7745c5c3_Buffer.WriteString("<p class=\"help\">Editors and owners can change this.</p>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</form>")
-			templ_7745c5c3_Err = formPreview(s).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, formPreview(s))
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, layout.Layout(p))
 		return nil
 	})
 }
@@ -199,104 +113,57 @@ func formPreview(s FormSettings) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<aside class=\"form-preview\" aria-label=\"Preview\"><p class=\"muted\">Preview</p>")
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<div class=\"")
 			var templ_7745c5c3_Var5 = []any{"phone", templ.KV("chat", s.Chat)}
-			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var5...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var5).String()).Write(templ_7745c5c3_Buffer, `console/forms_settings.templ`, 1, 0); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+
+			render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var5).String())
 			templ_7745c5c3_Buffer.WriteString("\" id=\"form-preview\" role=\"img\" aria-label=\"The form on a phone\"")
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 		}
 		templ_7745c5c3_Buffer.WriteString("><b class=\"title\" data-preview=\"title\" dir=\"auto\">")
-		if templ_7745c5c3_Err = render.Text(cmp.Or(s.Title, s.Flow)).Write(templ_7745c5c3_Buffer, `console/forms_settings.templ`, 130, 77); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, cmp.Or(s.Title, s.Flow))
 		templ_7745c5c3_Buffer.WriteString("</b> <span class=\"intro\" data-preview=\"intro\" dir=\"auto\">")
-		if templ_7745c5c3_Err = render.Text(cmp.Or(s.Intro, s.Description)).Write(templ_7745c5c3_Buffer, `console/forms_settings.templ`, 131, 87); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, cmp.Or(s.Intro, s.Description))
 		templ_7745c5c3_Buffer.WriteString("</span> ")
 		if s.Chat {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"ask\"><span>Message</span>")
-			templ_7745c5c3_Err = components.Icon("arrow-up").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("arrow-up"))
 			templ_7745c5c3_Buffer.WriteString("</span>")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"paper\">")
 			for _, f := range s.Fields {
 				templ_7745c5c3_Buffer.WriteString("<span class=\"label\" dir=\"auto\">")
-				if templ_7745c5c3_Err = render.Text(f.Label).Write(templ_7745c5c3_Buffer, `console/forms_settings.templ`, 140, 46); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, f.Label)
 				templ_7745c5c3_Buffer.WriteString("</span> ")
 				if len(f.Options) > 0 {
 					for _, o := range f.Options {
 						templ_7745c5c3_Buffer.WriteString("<span class=\"option\" dir=\"auto\">")
-						if templ_7745c5c3_Err = render.Text(o).Write(templ_7745c5c3_Buffer, `console/forms_settings.templ`, 143, 43); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, o)
 						templ_7745c5c3_Buffer.WriteString("</span> ")
 					}
 				} else {
 					{
-						templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-						templ_7745c5c3_Buffer := templ.GetBuffer()
-						var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 						templ_7745c5c3_Buffer.WriteString("<span class=\"")
 						var templ_7745c5c3_Var11 = []any{"box", templ.KV("tall", f.Tall)}
-						templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var11...)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
-						if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var11).String()).Write(templ_7745c5c3_Buffer, `console/forms_settings.templ`, 1, 0); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+
+						render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var11).String())
 						templ_7745c5c3_Buffer.WriteString("\" dir=\"auto\"")
-						templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
-						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
-						templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 					}
 					templ_7745c5c3_Buffer.WriteString(">")
-					if templ_7745c5c3_Err = render.Text(f.Text).Write(templ_7745c5c3_Buffer, `console/forms_settings.templ`, 146, 74); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, f.Text)
 					templ_7745c5c3_Buffer.WriteString("</span> ")
 				}
 			}
 			if s.More > 0 {
 				templ_7745c5c3_Buffer.WriteString("<span class=\"muted\">")
-				if templ_7745c5c3_Err = render.Text(components.Quantity(s.More, "more field")).Write(templ_7745c5c3_Buffer, `console/forms_settings.templ`, 150, 69); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, components.Quantity(s.More, "more field"))
 				templ_7745c5c3_Buffer.WriteString("</span> ")
 			}
 			templ_7745c5c3_Buffer.WriteString("<span class=\"press\" data-preview=\"button\" dir=\"auto\">")
-			if templ_7745c5c3_Err = render.Text(cmp.Or(s.Button, "Run")).Write(templ_7745c5c3_Buffer, `console/forms_settings.templ`, 152, 83); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, cmp.Or(s.Button, "Run"))
 			templ_7745c5c3_Buffer.WriteString("</span></span>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div></aside>")
@@ -311,10 +178,7 @@ func formErrorCount(errors components.Errors) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		if len(errors) > 0 {
-			templ_7745c5c3_Err = components.Note(components.ToneBad, "Not saved. Fix "+components.Quantity(len(errors), "field")+".", "").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneBad, "Not saved. Fix "+components.Quantity(len(errors), "field")+".", ""))
 		}
 		return nil
 	})

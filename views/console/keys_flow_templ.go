@@ -25,86 +25,46 @@ func FlowKeys(f FlowKeysPanel) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<section id=\"flow-keys\" class=\"flow-keys\" aria-labelledby=\"flow-keys-title\">")
 		if f.MayEdit {
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-				if templ_7745c5c3_Err = render.URL(f.actionURL("")).Write(templ_7745c5c3_Buffer, `console/keys_flow.templ`, 13, 47); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, f.actionURL(""))
 				templ_7745c5c3_Buffer.WriteString("\"")
-				templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "form", f.swaps(""))
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+				render.Attributes(ctx, templ_7745c5c3_Buffer, "form", f.swaps(""))
+
 			}
 			templ_7745c5c3_Buffer.WriteString("><div class=\"headline\"><h2 id=\"flow-keys-title\">Keys</h2><label class=\"unseen\" for=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.Form.name("name")).Write(templ_7745c5c3_Buffer, `console/keys_flow.templ`, 16, 52); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.Form.name("name"))
 			templ_7745c5c3_Buffer.WriteString("\">Name of the new key</label> <input class=\"input\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.Form.name("name")).Write(templ_7745c5c3_Buffer, `console/keys_flow.templ`, 19, 30); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.Form.name("name"))
 			templ_7745c5c3_Buffer.WriteString("\" name=\"name\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.Form.Name).Write(templ_7745c5c3_Buffer, `console/keys_flow.templ`, 21, 25); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.Form.Name)
 			templ_7745c5c3_Buffer.WriteString("\" maxlength=\"100\" required autocomplete=\"off\"")
 			if f.Form.failed("name") != "" {
 				templ_7745c5c3_Buffer.WriteString(" aria-invalid=\"true\" aria-describedby=\"")
-				if templ_7745c5c3_Err = render.Attribute(f.Form.failed("name")).Write(templ_7745c5c3_Buffer, `console/keys_flow.templ`, 27, 47); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, f.Form.failed("name"))
 				templ_7745c5c3_Buffer.WriteString("\"")
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "New key", Type: "submit"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "New key", Type: "submit"}))
 			templ_7745c5c3_Buffer.WriteString("</div>")
-			templ_7745c5c3_Err = wrong(f.Form, "name").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, wrong(f.Form, "name"))
 			templ_7745c5c3_Buffer.WriteString("<input type=\"hidden\" name=\"key\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.Form.ID).Write(templ_7745c5c3_Buffer, `console/keys_flow.templ`, 33, 53); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.Form.ID)
 			templ_7745c5c3_Buffer.WriteString("\"> <details class=\"options\"")
 			if f.Form.optioned() {
 				templ_7745c5c3_Buffer.WriteString(" open")
 			}
 			templ_7745c5c3_Buffer.WriteString("><summary>Permissions, expiry and limits</summary><div class=\"form\">")
-			templ_7745c5c3_Err = keyFields(f.Form).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, keyFields(f.Form))
 			templ_7745c5c3_Buffer.WriteString("<p class=\"help\">For this flow only. Create keys for several flows under <a class=\"link\" href=\"/keys/new\">Keys</a>.</p></div></details></form>")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"headline\"><h2 id=\"flow-keys-title\">Keys</h2></div>")
 		}
 		if f.Error != "" {
-			templ_7745c5c3_Err = components.Note(components.ToneBad, f.Error, "").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneBad, f.Error, ""))
 		}
 		if f.Made != nil {
-			templ_7745c5c3_Err = onceKey(*f.Made, f.Made.Key.reachHere()).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, onceKey(*f.Made, f.Made.Key.reachHere()))
 		}
 		if len(f.Keys) == 0 {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"say\">")
@@ -118,18 +78,13 @@ func FlowKeys(f FlowKeysPanel) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<ul class=\"key-list\">")
 			for _, k := range f.Keys {
 				templ_7745c5c3_Buffer.WriteString("<li>")
-				templ_7745c5c3_Err = flowKey(f, k).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, flowKey(f, k))
 				templ_7745c5c3_Buffer.WriteString("</li>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</ul>")
 			if f.More > 0 {
 				templ_7745c5c3_Buffer.WriteString("<p class=\"say\">Older ones are in the <a class=\"link\" href=\"/keys\">list of all keys</a>: ")
-				if templ_7745c5c3_Err = render.Text(components.Count(f.More)).Write(templ_7745c5c3_Buffer, `console/keys_flow.templ`, 68, 118); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, components.Count(f.More))
 				templ_7745c5c3_Buffer.WriteString(" more can call this flow.</p>")
 			}
 		}
@@ -143,89 +98,50 @@ func flowKey(f FlowKeysPanel, k KeyRow) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<details name=\"flow-key\" data-key=\"")
-		if templ_7745c5c3_Err = render.Attribute(k.ID).Write(templ_7745c5c3_Buffer, `console/keys_flow.templ`, 75, 41); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, k.ID)
 		templ_7745c5c3_Buffer.WriteString("\"")
 		if k.LastUsedAt.IsZero() {
 			templ_7745c5c3_Buffer.WriteString(" data-unused")
 		}
 		templ_7745c5c3_Buffer.WriteString("><summary><span class=\"who\"><b>")
-		if templ_7745c5c3_Err = render.Text(k.Name).Write(templ_7745c5c3_Buffer, `console/keys_flow.templ`, 77, 32); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, k.Name)
 		templ_7745c5c3_Buffer.WriteString("</b> <code>")
-		if templ_7745c5c3_Err = render.Text(k.Prefix).Write(templ_7745c5c3_Buffer, `console/keys_flow.templ`, 77, 55); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, k.Prefix)
 		templ_7745c5c3_Buffer.WriteString("…</code></span> <span class=\"used\">")
 		if k.LastUsedAt.IsZero() {
 			templ_7745c5c3_Buffer.WriteString("not used yet")
 		} else {
-			templ_7745c5c3_Err = components.Time(k.LastUsedAt, k.Now).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Time(k.LastUsedAt, k.Now))
 		}
 		templ_7745c5c3_Buffer.WriteString("</span> <span class=\"calls\">")
-		if templ_7745c5c3_Err = render.Text(components.Quantity(int(k.Uses), "call")).Write(templ_7745c5c3_Buffer, `console/keys_flow.templ`, 85, 65); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, components.Quantity(int(k.Uses), "call"))
 		templ_7745c5c3_Buffer.WriteString("</span>")
-		templ_7745c5c3_Err = components.Icon("chevron-down").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("chevron-down"))
 		if k.EndsSoon || k.Overlaps {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"marks\">")
 			if k.EndsSoon {
-				templ_7745c5c3_Err = components.Tag(k.tone(), k.state()).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(k.tone(), k.state()))
 			}
 			if k.Overlaps {
-				templ_7745c5c3_Err = components.Tag(components.ToneNone, "old one works "+until(k.Previous.Until, k.Now)).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneNone, "old one works "+until(k.Previous.Until, k.Now)))
 			}
 			templ_7745c5c3_Buffer.WriteString("</span>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</summary><div class=\"body\"><p class=\"about\">")
-		if templ_7745c5c3_Err = render.Text(k.terms(k.reachHere())).Write(templ_7745c5c3_Buffer, `console/keys_flow.templ`, 99, 44); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, k.terms(k.reachHere()))
 		templ_7745c5c3_Buffer.WriteString(" · made by ")
-		if templ_7745c5c3_Err = render.Text(k.maker()).Write(templ_7745c5c3_Buffer, `console/keys_flow.templ`, 99, 69); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, k.maker())
 		templ_7745c5c3_Buffer.WriteString("</p>")
 		if k.Overlaps {
-			templ_7745c5c3_Err = previousSecret(k, f.actionURL("/"+k.ID+"/end"), f.MayEdit, f.swaps("/"+k.ID+"/end")).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, previousSecret(k, f.actionURL("/"+k.ID+"/end"), f.MayEdit, f.swaps("/"+k.ID+"/end")))
 		}
 		if f.MayEdit {
-			templ_7745c5c3_Err = rotateForm(k, f.actionURL("/"+k.ID+"/roll"), "flow-", f.swaps("/"+k.ID+"/roll")).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, rotateForm(k, f.actionURL("/"+k.ID+"/roll"), "flow-", f.swaps("/"+k.ID+"/roll")))
 			templ_7745c5c3_Buffer.WriteString("<div class=\"bar\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Change", Size: "small", Href: KeyPath(k.ID)}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Revoke", Size: "small", Look: components.LookDanger, Type: "button", Attrs: components.OpenDialog("flow-" + k.dialog("revoke"))}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Change", Size: "small", Href: KeyPath(k.ID)}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Revoke", Size: "small", Look: components.LookDanger, Type: "button", Attrs: components.OpenDialog("flow-" + k.dialog("revoke"))}))
 			templ_7745c5c3_Buffer.WriteString("</div>")
-			templ_7745c5c3_Err = revokeDialog(k, f.actionURL("/"+k.ID+"/revoke"), "flow-", f.swaps("/"+k.ID+"/revoke")).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, revokeDialog(k, f.actionURL("/"+k.ID+"/revoke"), "flow-", f.swaps("/"+k.ID+"/revoke")))
 		}
 		templ_7745c5c3_Buffer.WriteString("</div></details>")
 		return nil
@@ -239,36 +155,18 @@ func FlowKeysPage(p layout.Page, f FlowKeysPanel) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var17 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: f.FlowID, Name: f.Flow, Live: f.LiveVersion, Here: "API"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: f.FlowID, Name: f.Flow, Live: f.LiveVersion, Here: "API"}))
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\"><h1>Keys</h1>")
-			templ_7745c5c3_Err = components.DocsLink("keys").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.DocsLink("keys"))
 			templ_7745c5c3_Buffer.WriteString("<div class=\"actions\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "All keys", Icon: "key-round", Href: "/keys"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Open the flow", Icon: "workflow", Href: components.FlowPath(f.FlowID)}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "All keys", Icon: "key-round", Href: "/keys"}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Open the flow", Icon: "workflow", Href: components.FlowPath(f.FlowID)}))
 			templ_7745c5c3_Buffer.WriteString("</div></div><div class=\"card reading\">")
-			templ_7745c5c3_Err = FlowKeys(f).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, FlowKeys(f))
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer, layout.Layout(p))
 		return nil
 	})
 }

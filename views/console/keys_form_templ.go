@@ -25,50 +25,27 @@ func keyFields(f KeyForm) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<fieldset class=\"choices\"")
 			if f.failed("scopes") != "" {
 				templ_7745c5c3_Buffer.WriteString(" aria-describedby=\"")
-				if templ_7745c5c3_Err = render.Attribute(f.failed("scopes")).Write(templ_7745c5c3_Buffer, `console/keys_form.templ`, 14, 41); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, f.failed("scopes"))
 				templ_7745c5c3_Buffer.WriteString("\"")
 			}
 			templ_7745c5c3_Buffer.WriteString("><legend>Permissions</legend> ")
 			for _, s := range Scopes {
-				templ_7745c5c3_Err = components.Checkbox(components.Field{ID: f.name("scope-" + s.Scope), Name: "scope", Value: s.Scope, Label: s.Title, Help: s.Text, Checked: f.has(s.Scope)}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Checkbox(components.Field{ID: f.name("scope-" + s.Scope), Name: "scope", Value: s.Scope, Label: s.Title, Help: s.Text, Checked: f.has(s.Scope)}))
 			}
-			templ_7745c5c3_Err = wrong(f, "scopes").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, wrong(f, "scopes"))
 			templ_7745c5c3_Buffer.WriteString("</fieldset>")
 		}
 		if len(f.Choices) > 0 {
-			templ_7745c5c3_Err = keyFlowFields(f).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, keyFlowFields(f))
 		}
 		templ_7745c5c3_Buffer.WriteString("<div class=\"expiry\">")
-		templ_7745c5c3_Err = components.Select(f.expiryField()).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = components.Input(f.dateField()).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Select(f.expiryField()))
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Input(f.dateField()))
 		templ_7745c5c3_Buffer.WriteString("</div><fieldset class=\"limits\"><legend>Limits <span class=\"optional\">optional</span></legend> ")
 		for _, l := range f.limits() {
-			templ_7745c5c3_Err = components.Input(l).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Input(l))
 		}
-		templ_7745c5c3_Err = components.Checkbox(components.Field{Name: "allow_unpriced", Label: "Allow models without a price", Value: "yes", Checked: f.AllowUnpriced, Help: "Their cost does not count toward the dollars per day."}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Checkbox(components.Field{Name: "allow_unpriced", Label: "Allow models without a price", Value: "yes", Checked: f.AllowUnpriced, Help: "Their cost does not count toward the dollars per day."}))
 		templ_7745c5c3_Buffer.WriteString("</fieldset>")
 		return nil
 	})
@@ -81,54 +58,36 @@ func keyFlowFields(f KeyForm) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<fieldset class=\"choices key-flows\"")
 		if f.failed("flows") != "" {
 			templ_7745c5c3_Buffer.WriteString(" aria-describedby=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.failed("flows")).Write(templ_7745c5c3_Buffer, `console/keys_form.templ`, 44, 39); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.failed("flows"))
 			templ_7745c5c3_Buffer.WriteString("\"")
 		}
 		templ_7745c5c3_Buffer.WriteString("><legend>Flow access</legend><div class=\"check\"><input type=\"radio\" name=\"reach\" value=\"all\" id=\"")
-		if templ_7745c5c3_Err = render.Attribute(f.name("all")).Write(templ_7745c5c3_Buffer, `console/keys_form.templ`, 49, 66); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, f.name("all"))
 		templ_7745c5c3_Buffer.WriteString("\"")
 		if !f.Only {
 			templ_7745c5c3_Buffer.WriteString(" checked")
 		}
 		templ_7745c5c3_Buffer.WriteString("> <label for=\"")
-		if templ_7745c5c3_Err = render.Attribute(f.name("all")).Write(templ_7745c5c3_Buffer, `console/keys_form.templ`, 50, 29); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, f.name("all"))
 		templ_7745c5c3_Buffer.WriteString("\">All flows, including future ones</label></div><div class=\"check\"><input type=\"radio\" name=\"reach\" value=\"only\" id=\"")
-		if templ_7745c5c3_Err = render.Attribute(f.name("only")).Write(templ_7745c5c3_Buffer, `console/keys_form.templ`, 53, 68); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, f.name("only"))
 		templ_7745c5c3_Buffer.WriteString("\"")
 		if f.Only {
 			templ_7745c5c3_Buffer.WriteString(" checked")
 		}
 		templ_7745c5c3_Buffer.WriteString("> <label for=\"")
-		if templ_7745c5c3_Err = render.Attribute(f.name("only")).Write(templ_7745c5c3_Buffer, `console/keys_form.templ`, 54, 30); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, f.name("only"))
 		templ_7745c5c3_Buffer.WriteString("\">Only these</label></div><div class=\"picked\" role=\"group\" aria-label=\"Flows\">")
 		for _, c := range f.Choices {
-			templ_7745c5c3_Err = components.Checkbox(components.Field{ID: f.name(c.ID), Name: "flow", Value: c.ID, Label: c.Name, Checked: f.chosen(c.ID)}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Checkbox(components.Field{ID: f.name(c.ID), Name: "flow", Value: c.ID, Label: c.Name, Checked: f.chosen(c.ID)}))
 		}
 		if f.More > 0 {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"help\">")
-			if templ_7745c5c3_Err = render.Text(components.Quantity(f.More, "more flow")).Write(templ_7745c5c3_Buffer, `console/keys_form.templ`, 61, 62); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Quantity(f.More, "more flow"))
 			templ_7745c5c3_Buffer.WriteString(": create a key for one of them under <i>API</i> on its page.</p>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
-		templ_7745c5c3_Err = wrong(f, "flows").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, wrong(f, "flows"))
 		templ_7745c5c3_Buffer.WriteString("</fieldset>")
 		return nil
 	})
@@ -140,18 +99,11 @@ func wrong(f KeyForm, name string) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if f.Errors[name] != "" {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"error\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.failed(name)).Write(templ_7745c5c3_Buffer, `console/keys_form.templ`, 70, 38); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.failed(name))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = components.Icon("circle-alert").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("circle-alert"))
 			templ_7745c5c3_Buffer.WriteString(" ")
-			if templ_7745c5c3_Err = render.Text(f.Errors[name]).Write(templ_7745c5c3_Buffer, `console/keys_form.templ`, 72, 19); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.Errors[name])
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		}
 		return nil
@@ -165,57 +117,33 @@ func onceKey(m MadeKey, reach string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"once-key\" role=\"status\"><p><b>Copy this key now.</b> It is only shown once.</p><div class=\"code\"><pre tabindex=\"0\" role=\"region\" aria-label=\"New key\"><code id=\"new-key\" data-new-key>")
-		if templ_7745c5c3_Err = render.Text(m.Text).Write(templ_7745c5c3_Buffer, `console/keys_form.templ`, 85, 96); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, m.Text)
 		templ_7745c5c3_Buffer.WriteString("</code></pre><button type=\"button\" class=\"btn quiet small only copy script-only\" aria-label=\"Copy the key\" title=\"Copy the key\" data-copy-from=\"new-key\"><svg class=\"icon todo\" aria-hidden=\"true\"><use href=\"")
-		if templ_7745c5c3_Err = render.URL(components.IconURL("copy")).Write(templ_7745c5c3_Buffer, `console/keys_form.templ`, 87, 84); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, components.IconURL("copy"))
 		templ_7745c5c3_Buffer.WriteString("\"></use></svg> <svg class=\"icon done\" aria-hidden=\"true\"><use href=\"")
-		if templ_7745c5c3_Err = render.URL(components.IconURL("check")).Write(templ_7745c5c3_Buffer, `console/keys_form.templ`, 88, 85); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, components.IconURL("check"))
 		templ_7745c5c3_Buffer.WriteString("\"></use></svg></button></div><p class=\"about\">")
-		if templ_7745c5c3_Err = render.Text(m.Key.Name).Write(templ_7745c5c3_Buffer, `console/keys_form.templ`, 91, 31); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, m.Key.Name)
 		templ_7745c5c3_Buffer.WriteString(" · ")
-		if templ_7745c5c3_Err = render.Text(m.Key.terms(reach)).Write(templ_7745c5c3_Buffer, `console/keys_form.templ`, 91, 57); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, m.Key.terms(reach))
 		templ_7745c5c3_Buffer.WriteString("</p><details class=\"more\"><summary>Webhook secret</summary><p class=\"help\">Signs the webhooks that runs of this key ask for in <code>run_options</code>. Rotating the key keeps it, and <code>GET /v1/webhook-secret</code> returns it.</p><div class=\"code\"><pre tabindex=\"0\" role=\"region\" aria-label=\"Webhook secret\"><code>")
-		if templ_7745c5c3_Err = render.Text(m.WebhookSecret).Write(templ_7745c5c3_Buffer, `console/keys_form.templ`, 95, 104); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, m.WebhookSecret)
 		templ_7745c5c3_Buffer.WriteString("</code></pre>")
-		templ_7745c5c3_Err = components.CopyButton("Copy the webhook secret", m.WebhookSecret).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.CopyButton("Copy the webhook secret", m.WebhookSecret))
 		templ_7745c5c3_Buffer.WriteString("</div></details> ")
 		if m.Rotated && m.Key.Overlaps {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"about\">The old key, <code>")
-			if templ_7745c5c3_Err = render.Text(m.Key.Previous.Prefix).Write(templ_7745c5c3_Buffer, `console/keys_form.templ`, 98, 62); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, m.Key.Previous.Prefix)
 			templ_7745c5c3_Buffer.WriteString("…</code>, works until ")
-			if templ_7745c5c3_Err = render.Text(wording.Moment(m.Key.Previous.Until)).Write(templ_7745c5c3_Buffer, `console/keys_form.templ`, 98, 126); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, wording.Moment(m.Key.Previous.Until))
 			templ_7745c5c3_Buffer.WriteString(".</p>")
 		} else if m.Rotated {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"about\">The old key, <code>")
-			if templ_7745c5c3_Err = render.Text(m.Key.Previous.Prefix).Write(templ_7745c5c3_Buffer, `console/keys_form.templ`, 100, 62); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, m.Key.Previous.Prefix)
 			templ_7745c5c3_Buffer.WriteString("…</code>, has stopped.</p>")
 		}
 		if m.Done != "" {
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Done", Size: "small", Href: m.Done}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Done", Size: "small", Href: m.Done}))
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		return nil
@@ -230,43 +158,20 @@ func rotateForm(k KeyRow, action templ.SafeURL, within string, attrs templ.Attri
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<form class=\"roll\" method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(action).Write(templ_7745c5c3_Buffer, `console/keys_form.templ`, 111, 49); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, action)
 			templ_7745c5c3_Buffer.WriteString("\"")
-			templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "form", attrs)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+			render.Attributes(ctx, templ_7745c5c3_Buffer, "form", attrs)
+
 		}
 		templ_7745c5c3_Buffer.WriteString("><input type=\"hidden\" name=\"prefix\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(k.Prefix).Write(templ_7745c5c3_Buffer, `console/keys_form.templ`, 112, 53); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, k.Prefix)
 		templ_7745c5c3_Buffer.WriteString("\"> ")
 		if k.usable() {
-			templ_7745c5c3_Err = components.Select(components.Field{ID: within + "overlap-" + k.ID, Name: "overlap", Label: "Keep old key valid for", Value: OverlapUsual, Options: Overlaps}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Select(components.Field{ID: within + "overlap-" + k.ID, Name: "overlap", Label: "Keep old key valid for", Value: OverlapUsual, Options: Overlaps}))
 		}
-		templ_7745c5c3_Err = components.Press(components.Button{Label: "Rotate", Icon: "refresh-cw", Attrs: templ.Attributes{"aria-label": "Rotate " + k.Name}}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Rotate", Icon: "refresh-cw", Attrs: templ.Attributes{"aria-label": "Rotate " + k.Name}}))
 		templ_7745c5c3_Buffer.WriteString("</form>")
 		return nil
 	})
@@ -279,65 +184,35 @@ func previousSecret(k KeyRow, action templ.SafeURL, mayEdit bool, attrs templ.At
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"previous\"><p><code>")
-		if templ_7745c5c3_Err = render.Text(k.Previous.Prefix).Write(templ_7745c5c3_Buffer, `console/keys_form.templ`, 124, 28); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, k.Previous.Prefix)
 		templ_7745c5c3_Buffer.WriteString("…</code> was replaced by <code>")
-		if templ_7745c5c3_Err = render.Text(k.Prefix).Write(templ_7745c5c3_Buffer, `console/keys_form.templ`, 124, 73); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, k.Prefix)
 		templ_7745c5c3_Buffer.WriteString("…</code> and works until ")
-		if templ_7745c5c3_Err = render.Text(wording.Moment(k.Previous.Until)).Write(templ_7745c5c3_Buffer, `console/keys_form.templ`, 124, 136); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, wording.Moment(k.Previous.Until))
 		templ_7745c5c3_Buffer.WriteString(". ")
 		if k.Previous.UsedAt.IsZero() {
 			templ_7745c5c3_Buffer.WriteString("Not used since.")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("It is still in use: ")
-			if templ_7745c5c3_Err = render.Text(components.Quantity(int(k.Previous.Uses), "call")).Write(templ_7745c5c3_Buffer, `console/keys_form.templ`, 128, 75); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Quantity(int(k.Previous.Uses), "call"))
 			templ_7745c5c3_Buffer.WriteString(" since, the last ")
-			if templ_7745c5c3_Err = render.Text(components.Ago(k.Previous.UsedAt, k.Now)).Write(templ_7745c5c3_Buffer, `console/keys_form.templ`, 128, 136); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Ago(k.Previous.UsedAt, k.Now))
 			templ_7745c5c3_Buffer.WriteString(" from ")
-			if templ_7745c5c3_Err = render.Text(k.Previous.UsedIP).Write(templ_7745c5c3_Buffer, `console/keys_form.templ`, 128, 163); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, k.Previous.UsedIP)
 			templ_7745c5c3_Buffer.WriteString(".")
 		}
 		templ_7745c5c3_Buffer.WriteString("</p>")
 		if mayEdit {
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-				if templ_7745c5c3_Err = render.URL(action).Write(templ_7745c5c3_Buffer, `console/keys_form.templ`, 132, 38); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, action)
 				templ_7745c5c3_Buffer.WriteString("\"")
-				templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "form", attrs)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+				render.Attributes(ctx, templ_7745c5c3_Buffer, "form", attrs)
+
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Stop it now", Size: "small"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Stop it now", Size: "small"}))
 			templ_7745c5c3_Buffer.WriteString("</form>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
@@ -353,60 +228,29 @@ func revokeDialog(k KeyRow, action templ.SafeURL, within string, attrs templ.Att
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var35 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<p>Every program that uses <code>")
-			if templ_7745c5c3_Err = render.Text(k.Prefix).Write(templ_7745c5c3_Buffer, `console/keys_form.templ`, 142, 45); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, k.Prefix)
 			templ_7745c5c3_Buffer.WriteString("…</code> is refused from now on. ")
-			if templ_7745c5c3_Err = render.Text(k.lastUse()).Write(templ_7745c5c3_Buffer, `console/keys_form.templ`, 142, 95); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, k.lastUse())
 			templ_7745c5c3_Buffer.WriteString("</p><p class=\"help\">This can’t be undone. To replace it without downtime, rotate it.</p>")
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-				if templ_7745c5c3_Err = render.URL(action).Write(templ_7745c5c3_Buffer, `console/keys_form.templ`, 144, 37); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, action)
 				templ_7745c5c3_Buffer.WriteString("\"")
-				templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "form", attrs)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+				render.Attributes(ctx, templ_7745c5c3_Buffer, "form", attrs)
+
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
 			if len(k.Made) > 0 {
-				templ_7745c5c3_Err = components.Checkbox(components.Field{ID: within + "cascade-" + k.ID, Name: "cascade", Value: "yes", Label: "Also revoke " + components.Quantity(len(k.Made), "key") + " that it made", Help: k.made()}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Checkbox(components.Field{ID: within + "cascade-" + k.ID, Name: "cascade", Value: "yes", Label: "Also revoke " + components.Quantity(len(k.Made), "key") + " that it made", Help: k.made()}))
 			}
 			templ_7745c5c3_Buffer.WriteString("<footer>")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Cancel", Type: "button", Attrs: templ.Attributes{"commandfor": within + k.dialog("revoke"), "command": "close"}}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Revoke", Look: components.LookDanger}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Cancel", Type: "button", Attrs: templ.Attributes{"commandfor": within + k.dialog("revoke"), "command": "close"}}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Revoke", Look: components.LookDanger}))
 			templ_7745c5c3_Buffer.WriteString("</footer></form>")
 			return nil
 		})
-		templ_7745c5c3_Err = components.Dialog(within+k.dialog("revoke"), "Revoke “"+k.Name+"”?").Render(templ.WithChildren(ctx, templ_7745c5c3_Var35), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var35), templ_7745c5c3_Buffer, components.Dialog(within+k.dialog("revoke"), "Revoke “"+k.Name+"”?"))
 		return nil
 	})
 }

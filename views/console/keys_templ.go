@@ -27,40 +27,25 @@ func Keys(p layout.Page, f KeysPage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var2 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\"><h1>Keys</h1>")
-			templ_7745c5c3_Err = components.DocsLink("keys").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.DocsLink("keys"))
 			if f.MayEdit {
 				templ_7745c5c3_Buffer.WriteString("<div class=\"actions\">")
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "New key", Icon: "plus", Look: components.LookPrimary, Href: "/keys/new"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "New key", Icon: "plus", Look: components.LookPrimary, Href: "/keys/new"}))
 				templ_7745c5c3_Buffer.WriteString("</div>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</div><p class=\"lead\">API keys let programs run flows. A key is shown once; we store only a hash.</p>")
 			if f.Made != nil {
-				templ_7745c5c3_Err = onceKey(*f.Made, f.Made.Key.reach()).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, onceKey(*f.Made, f.Made.Key.reach()))
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if f.Active == 0 && f.Ended == 0 {
 				templ_7745c5c3_Var3 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 					if f.MayEdit {
-						templ_7745c5c3_Err = components.Press(components.Button{Label: "Create key", Icon: "plus", Look: components.LookPrimary, Href: "/keys/new"}).Render(ctx, templ_7745c5c3_Buffer)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Create key", Icon: "plus", Look: components.LookPrimary, Href: "/keys/new"}))
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "key-round", Title: "No keys yet", Text: "Publish a flow and create a key to call it from anywhere."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer, components.EmptyState(components.Empty{Icon: "key-round", Title: "No keys yet", Text: "Publish a flow and create a key to call it from anywhere."}))
 			} else {
 				if f.Ended > 0 {
 					templ_7745c5c3_Err = components.Tabs("Keys", []components.Tab{
@@ -76,23 +61,14 @@ func Keys(p layout.Page, f KeysPage) templ.Component {
 					templ_7745c5c3_Buffer.WriteString("<p class=\"quiet\">No active keys.</p>")
 				} else {
 					templ_7745c5c3_Buffer.WriteString("<div class=\"stacks\">")
-					templ_7745c5c3_Err = keyTable(f).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, keyTable(f))
 					templ_7745c5c3_Buffer.WriteString("</div>")
-					templ_7745c5c3_Err = components.Pagination(f.Pages).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Pagination(f.Pages))
 				}
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, layout.Layout(p))
 		return nil
 	})
 }
@@ -105,86 +81,52 @@ func keyTable(f KeysPage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<thead><tr><th scope=\"col\">Name</th><th scope=\"col\">State</th><th scope=\"col\">Permissions</th><th scope=\"col\">Flows</th><th scope=\"col\">Last used</th><th scope=\"col\" class=\"num\">Calls</th><th scope=\"col\">Created by</th></tr></thead> <tbody>")
 			for _, k := range f.Keys {
 				templ_7745c5c3_Buffer.WriteString("<tr><td class=\"main\"><a class=\"row\" href=\"")
-				if templ_7745c5c3_Err = render.URL(k.actionURL("")).Write(templ_7745c5c3_Buffer, `console/keys.templ`, 70, 43); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, k.actionURL(""))
 				templ_7745c5c3_Buffer.WriteString("\">")
-				if templ_7745c5c3_Err = render.Text(k.Name).Write(templ_7745c5c3_Buffer, `console/keys.templ`, 70, 54); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, k.Name)
 				templ_7745c5c3_Buffer.WriteString("</a> <small class=\"mono\">")
-				if templ_7745c5c3_Err = render.Text(k.Prefix).Write(templ_7745c5c3_Buffer, `console/keys.templ`, 71, 36); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, k.Prefix)
 				templ_7745c5c3_Buffer.WriteString("…</small> ")
 				if k.Overlaps {
 					templ_7745c5c3_Buffer.WriteString("<small title=\"")
-					if templ_7745c5c3_Err = render.Attribute("Until "+wording.Moment(k.Previous.Until)).Write(templ_7745c5c3_Buffer, `console/keys.templ`, 73, 65); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, "Until "+wording.Moment(k.Previous.Until))
 					templ_7745c5c3_Buffer.WriteString("\">old <span class=\"mono\">")
-					if templ_7745c5c3_Err = render.Text(k.Previous.Prefix).Write(templ_7745c5c3_Buffer, `console/keys.templ`, 73, 110); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, k.Previous.Prefix)
 					templ_7745c5c3_Buffer.WriteString("…</span> works ")
-					if templ_7745c5c3_Err = render.Text(until(k.Previous.Until, k.Now)).Write(templ_7745c5c3_Buffer, `console/keys.templ`, 73, 161); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, until(k.Previous.Until, k.Now))
 					templ_7745c5c3_Buffer.WriteString("</small>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</td><td class=\"nowrap\">")
-				templ_7745c5c3_Err = components.Tag(k.tone(), k.state()).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(k.tone(), k.state()))
 				if k.usable() && !k.ExpiresAt.IsZero() && !k.EndsSoon {
 					templ_7745c5c3_Buffer.WriteString("<small>until ")
-					if templ_7745c5c3_Err = render.Text(wording.Day(k.ExpiresAt)).Write(templ_7745c5c3_Buffer, `console/keys.templ`, 79, 46); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, wording.Day(k.ExpiresAt))
 					templ_7745c5c3_Buffer.WriteString("</small>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</td><td class=\"nowrap\" data-is=\"Permissions\">")
-				if templ_7745c5c3_Err = render.Text(k.scopes()).Write(templ_7745c5c3_Buffer, `console/keys.templ`, 82, 58); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, k.scopes())
 				templ_7745c5c3_Buffer.WriteString("</td><td data-is=\"Flows\">")
-				if templ_7745c5c3_Err = render.Text(k.reach()).Write(templ_7745c5c3_Buffer, `console/keys.templ`, 83, 36); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, k.reach())
 				templ_7745c5c3_Buffer.WriteString("</td><td class=\"nowrap\" data-is=\"Last used\">")
 				if k.LastUsedAt.IsZero() {
 					templ_7745c5c3_Buffer.WriteString("<span class=\"muted\">never</span>")
 				} else {
-					templ_7745c5c3_Err = components.Time(k.LastUsedAt, k.Now).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Time(k.LastUsedAt, k.Now))
 					templ_7745c5c3_Buffer.WriteString("<small class=\"mono\">")
-					if templ_7745c5c3_Err = render.Text(k.LastUsedIP).Write(templ_7745c5c3_Buffer, `console/keys.templ`, 89, 41); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, k.LastUsedIP)
 					templ_7745c5c3_Buffer.WriteString("</small>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</td><td class=\"num\" data-is=\"Calls\">")
-				if templ_7745c5c3_Err = render.Text(components.Count(int(k.Uses))).Write(templ_7745c5c3_Buffer, `console/keys.templ`, 92, 68); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, components.Count(int(k.Uses)))
 				templ_7745c5c3_Buffer.WriteString("</td><td class=\"nowrap\" data-is=\"Created by\">")
 				if k.MakerKey != "" {
 					templ_7745c5c3_Buffer.WriteString("<a class=\"link\" href=\"")
-					if templ_7745c5c3_Err = render.URL(templ.SafeURL(KeyPath(k.MakerKey))).Write(templ_7745c5c3_Buffer, `console/keys.templ`, 95, 64); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.URL(templ_7745c5c3_Buffer, templ.SafeURL(KeyPath(k.MakerKey)))
 					templ_7745c5c3_Buffer.WriteString("\">")
-					if templ_7745c5c3_Err = render.Text(k.MadeBy).Write(templ_7745c5c3_Buffer, `console/keys.templ`, 95, 77); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, k.MadeBy)
 					templ_7745c5c3_Buffer.WriteString("</a> <small>a key</small> ")
 				} else {
-					if templ_7745c5c3_Err = render.Text(k.MadeBy).Write(templ_7745c5c3_Buffer, `console/keys.templ`, 98, 17); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, k.MadeBy)
 					templ_7745c5c3_Buffer.WriteString(" ")
 				}
 				if k.Former {
@@ -195,10 +137,7 @@ func keyTable(f KeysPage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("</tbody>")
 			return nil
 		})
-		templ_7745c5c3_Err = components.Table("Keys").Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer, components.Table("Keys"))
 		return nil
 	})
 }
@@ -211,39 +150,19 @@ func NewKey(p layout.Page, f KeyForm) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var21 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\"><h1>New key</h1></div><div class=\"card box reading\"><form class=\"form\" method=\"post\" action=\"/keys\" id=\"key\">")
-			templ_7745c5c3_Err = components.FormError(f.Errors).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FormError(f.Errors))
 			templ_7745c5c3_Buffer.WriteString("<input type=\"hidden\" name=\"key\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.ID).Write(templ_7745c5c3_Buffer, `console/keys.templ`, 117, 48); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.ID)
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = components.Input(f.nameField()).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = keyFields(f).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Input(f.nameField()))
+			render.Component(ctx, templ_7745c5c3_Buffer, keyFields(f))
 			templ_7745c5c3_Buffer.WriteString("<div class=\"bar\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Create key", Look: components.LookPrimary}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Cancel", Look: components.LookQuiet, Href: "/keys"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Create key", Look: components.LookPrimary}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Cancel", Look: components.LookQuiet, Href: "/keys"}))
 			templ_7745c5c3_Buffer.WriteString("</div></form></div>")
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer, layout.Layout(p))
 		return nil
 	})
 }
@@ -256,111 +175,64 @@ func Key(p layout.Page, f KeyPage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var24 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\"><h1>")
-			if templ_7745c5c3_Err = render.Text(f.Key.Name).Write(templ_7745c5c3_Buffer, `console/keys.templ`, 133, 19); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.Key.Name)
 			templ_7745c5c3_Buffer.WriteString("</h1>")
-			templ_7745c5c3_Err = components.Tag(f.Key.tone(), f.Key.state()).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(f.Key.tone(), f.Key.state()))
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			if f.Error != "" {
-				templ_7745c5c3_Err = components.Note(components.ToneBad, f.Error, "").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneBad, f.Error, ""))
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if f.Made != nil {
-				templ_7745c5c3_Err = onceKey(*f.Made, f.Key.reach()).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, onceKey(*f.Made, f.Key.reach()))
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if f.Key.EndsSoon {
-				templ_7745c5c3_Err = components.Note(components.ToneWait, "This key stops working "+In(f.Key.ExpiresAt, f.Key.Now)+", on "+wording.Moment(f.Key.ExpiresAt)+".", "Rotate it, or choose a later date below.").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneWait, "This key stops working "+In(f.Key.ExpiresAt, f.Key.Now)+", on "+wording.Moment(f.Key.ExpiresAt)+".", "Rotate it, or choose a later date below."))
 			}
 			templ_7745c5c3_Buffer.WriteString(" <dl class=\"facts\"><div><dt>Prefix</dt><dd class=\"mono\">")
-			if templ_7745c5c3_Err = render.Text(f.Key.Prefix).Write(templ_7745c5c3_Buffer, `console/keys.templ`, 146, 54); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.Key.Prefix)
 			templ_7745c5c3_Buffer.WriteString("…</dd></div><div><dt>Permissions</dt><dd>")
-			if templ_7745c5c3_Err = render.Text(f.Key.scopes()).Write(templ_7745c5c3_Buffer, `console/keys.templ`, 147, 48); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.Key.scopes())
 			templ_7745c5c3_Buffer.WriteString("</dd></div><div><dt>Last used</dt><dd>")
 			if f.Key.LastUsedAt.IsZero() {
 				templ_7745c5c3_Buffer.WriteString("never")
 			} else {
-				templ_7745c5c3_Err = components.Time(f.Key.LastUsedAt, f.Key.Now).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Time(f.Key.LastUsedAt, f.Key.Now))
 			}
 			templ_7745c5c3_Buffer.WriteString("</dd></div><div><dt>From</dt><dd>")
-			if templ_7745c5c3_Err = render.Text(cmp.Or(f.Key.LastUsedIP, "–")).Write(templ_7745c5c3_Buffer, `console/keys.templ`, 158, 58); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, cmp.Or(f.Key.LastUsedIP, "–"))
 			templ_7745c5c3_Buffer.WriteString("</dd></div><div><dt>Calls</dt><dd>")
-			if templ_7745c5c3_Err = render.Text(components.Count(int(f.Key.Uses))).Write(templ_7745c5c3_Buffer, `console/keys.templ`, 159, 61); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Count(int(f.Key.Uses)))
 			templ_7745c5c3_Buffer.WriteString("</dd></div></dl>")
 			if len(f.Key.Made) > 0 {
-				templ_7745c5c3_Err = keysMade(f).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, keysMade(f))
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if !f.MayEdit || f.Key.State == KeyRevoked {
-				templ_7745c5c3_Err = keyTerms(f.Key).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, keyTerms(f.Key))
 			} else {
-				templ_7745c5c3_Err = keySections(f).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, keySections(f))
 			}
 			templ_7745c5c3_Buffer.WriteString(" <p class=\"help\">Created by ")
 			if f.Key.MakerKey != "" {
 				templ_7745c5c3_Buffer.WriteString("the key <a class=\"link\" href=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(KeyPath(f.Key.MakerKey))).Write(templ_7745c5c3_Buffer, `console/keys.templ`, 172, 73); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(KeyPath(f.Key.MakerKey)))
 				templ_7745c5c3_Buffer.WriteString("\">")
-				if templ_7745c5c3_Err = render.Text(f.Key.MadeBy).Write(templ_7745c5c3_Buffer, `console/keys.templ`, 172, 90); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, f.Key.MadeBy)
 				templ_7745c5c3_Buffer.WriteString("</a> ")
 			} else {
-				if templ_7745c5c3_Err = render.Text(f.Key.maker()).Write(templ_7745c5c3_Buffer, `console/keys.templ`, 174, 19); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, f.Key.maker())
 				templ_7745c5c3_Buffer.WriteString(" ")
 			}
 			templ_7745c5c3_Buffer.WriteString("on ")
-			if templ_7745c5c3_Err = render.Text(wording.Moment(f.Key.CreatedAt)).Write(templ_7745c5c3_Buffer, `console/keys.templ`, 176, 39); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, wording.Moment(f.Key.CreatedAt))
 			templ_7745c5c3_Buffer.WriteString(". <span class=\"mono\">")
-			if templ_7745c5c3_Err = render.Text(f.Key.ID).Write(templ_7745c5c3_Buffer, `console/keys.templ`, 177, 32); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.Key.ID)
 			templ_7745c5c3_Buffer.WriteString("</span></p>")
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var24), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var24), templ_7745c5c3_Buffer, layout.Layout(p))
 		return nil
 	})
 }
@@ -374,26 +246,17 @@ func keysMade(f KeyPage) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<section class=\"card reading\"><h2>Keys created with this key</h2><p class=\"body\">Their usage counts toward the limits of this key.</p><ul class=\"body lines\">")
 		for _, m := range f.Key.Made {
 			templ_7745c5c3_Buffer.WriteString("<li><a class=\"link\" href=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(KeyPath(m.ID))).Write(templ_7745c5c3_Buffer, `console/keys.templ`, 189, 59); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL(KeyPath(m.ID)))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(m.Name).Write(templ_7745c5c3_Buffer, `console/keys.templ`, 189, 70); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, m.Name)
 			templ_7745c5c3_Buffer.WriteString("</a></li>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</ul>")
 		if f.MayEdit && f.Key.State == KeyRevoked {
 			templ_7745c5c3_Buffer.WriteString("<form class=\"body\" method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(f.Key.actionURL("/revoke")).Write(templ_7745c5c3_Buffer, `console/keys.templ`, 193, 71); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, f.Key.actionURL("/revoke"))
 			templ_7745c5c3_Buffer.WriteString("\"><input type=\"hidden\" name=\"cascade\" value=\"yes\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Revoke them", Look: components.LookDanger}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Revoke them", Look: components.LookDanger}))
 			templ_7745c5c3_Buffer.WriteString("</form>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</section>")
@@ -408,30 +271,22 @@ func keyTerms(k KeyRow) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<section class=\"card reading\"><h2>Settings</h2><ul class=\"body lines\"><li>May call ")
-		if templ_7745c5c3_Err = render.Text(k.reach()).Write(templ_7745c5c3_Buffer, `console/keys.templ`, 206, 27); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, k.reach())
 		templ_7745c5c3_Buffer.WriteString("</li>")
 		for _, l := range k.Limits {
 			templ_7745c5c3_Buffer.WriteString("<li>")
-			if templ_7745c5c3_Err = render.Text(l).Write(templ_7745c5c3_Buffer, `console/keys.templ`, 208, 11); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, l)
 			templ_7745c5c3_Buffer.WriteString(" at most</li>")
 		}
 		if k.State == KeyRevoked {
 			templ_7745c5c3_Buffer.WriteString("<li>Revoked on ")
-			if templ_7745c5c3_Err = render.Text(wording.Moment(k.RevokedAt)).Write(templ_7745c5c3_Buffer, `console/keys.templ`, 211, 48); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, wording.Moment(k.RevokedAt))
 			templ_7745c5c3_Buffer.WriteString("</li>")
 		} else if k.ExpiresAt.IsZero() {
 			templ_7745c5c3_Buffer.WriteString("<li>Never expires</li>")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<li>Expires on ")
-			if templ_7745c5c3_Err = render.Text(wording.Moment(k.ExpiresAt)).Write(templ_7745c5c3_Buffer, `console/keys.templ`, 215, 48); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, wording.Moment(k.ExpiresAt))
 			templ_7745c5c3_Buffer.WriteString("</li>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</ul></section>")
@@ -444,61 +299,31 @@ func keySections(f KeyPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"settings\"><section class=\"setting\" aria-labelledby=\"key-settings\"><div class=\"about\"><h2 id=\"key-settings\">Settings</h2><p>What programs with this key may do.</p></div><form class=\"form\" method=\"post\" action=\"")
-		if templ_7745c5c3_Err = render.URL(f.Key.actionURL("")).Write(templ_7745c5c3_Buffer, `console/keys.templ`, 228, 64); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, f.Key.actionURL(""))
 		templ_7745c5c3_Buffer.WriteString("\">")
-		templ_7745c5c3_Err = components.FormError(f.Form.Errors).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = components.Input(f.Form.nameField()).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = keyFields(f.Form).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.FormError(f.Form.Errors))
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Input(f.Form.nameField()))
+		render.Component(ctx, templ_7745c5c3_Buffer, keyFields(f.Form))
 		templ_7745c5c3_Buffer.WriteString("<div class=\"bar\">")
-		templ_7745c5c3_Err = components.Press(components.Button{Label: "Save", Look: components.LookPrimary}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Save", Look: components.LookPrimary}))
 		templ_7745c5c3_Buffer.WriteString("</div></form></section><section class=\"setting\" aria-labelledby=\"key-rotate\"><div class=\"about\"><h2 id=\"key-rotate\">Rotate key</h2><p>Issues a new secret. Name, permissions, limits and usage stay. ")
 		if !f.Key.ExpiresAt.IsZero() {
 			templ_7745c5c3_Buffer.WriteString("It then expires on ")
-			if templ_7745c5c3_Err = render.Text(wording.Day(f.Key.RenewedExpiry)).Write(templ_7745c5c3_Buffer, `console/keys.templ`, 243, 59); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, wording.Day(f.Key.RenewedExpiry))
 			templ_7745c5c3_Buffer.WriteString(".")
 		}
 		templ_7745c5c3_Buffer.WriteString("</p></div><div class=\"form\">")
 		if f.Key.Overlaps {
-			templ_7745c5c3_Err = previousSecret(f.Key, f.Key.actionURL("/end"), true, nil).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, previousSecret(f.Key, f.Key.actionURL("/end"), true, nil))
 			templ_7745c5c3_Buffer.WriteString("<p class=\"help\">Rotating again stops it immediately.</p>")
 		}
-		templ_7745c5c3_Err = rotateForm(f.Key, f.Key.actionURL("/roll"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, rotateForm(f.Key, f.Key.actionURL("/roll"), "", nil))
 		templ_7745c5c3_Buffer.WriteString("</div></section><section class=\"setting\" aria-labelledby=\"key-revoke\"><div class=\"about\"><h2 id=\"key-revoke\">Revoke key</h2><p>Programs that use it are rejected immediately. ")
-		if templ_7745c5c3_Err = render.Text(f.Key.lastUse()).Write(templ_7745c5c3_Buffer, `console/keys.templ`, 258, 71); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, f.Key.lastUse())
 		templ_7745c5c3_Buffer.WriteString("</p></div><div class=\"bar\">")
-		templ_7745c5c3_Err = components.Press(components.Button{Label: "Revoke", Look: components.LookDanger, Type: "button", Attrs: components.OpenDialog(f.Key.dialog("revoke"))}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Revoke", Look: components.LookDanger, Type: "button", Attrs: components.OpenDialog(f.Key.dialog("revoke"))}))
 		templ_7745c5c3_Buffer.WriteString("</div></section></div>")
-		templ_7745c5c3_Err = revokeDialog(f.Key, f.Key.actionURL("/revoke"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, revokeDialog(f.Key, f.Key.actionURL("/revoke"), "", nil))
 		return nil
 	})
 }
@@ -512,28 +337,17 @@ func keyWarnings(list []KeyWarning, now time.Time) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if len(list) > 0 {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"note wait\" role=\"note\">")
-			templ_7745c5c3_Err = components.Icon("triangle-alert").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("triangle-alert"))
 			templ_7745c5c3_Buffer.WriteString("<div>")
 			for _, k := range list {
 				templ_7745c5c3_Buffer.WriteString("<p>The key <a class=\"link\" href=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(KeyPath(k.ID))).Write(templ_7745c5c3_Buffer, `console/keys.templ`, 277, 65); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(KeyPath(k.ID)))
 				templ_7745c5c3_Buffer.WriteString("\">")
-				if templ_7745c5c3_Err = render.Text(k.Name).Write(templ_7745c5c3_Buffer, `console/keys.templ`, 277, 76); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, k.Name)
 				templ_7745c5c3_Buffer.WriteString("</a> is in use and expires ")
-				if templ_7745c5c3_Err = render.Text(In(k.ExpiresAt, now)).Write(templ_7745c5c3_Buffer, `console/keys.templ`, 277, 127); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, In(k.ExpiresAt, now))
 				templ_7745c5c3_Buffer.WriteString(", on ")
-				if templ_7745c5c3_Err = render.Text(wording.Moment(k.ExpiresAt)).Write(templ_7745c5c3_Buffer, `console/keys.templ`, 277, 163); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, wording.Moment(k.ExpiresAt))
 				templ_7745c5c3_Buffer.WriteString(". Rotate it to avoid interruption.</p>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</div></div>")

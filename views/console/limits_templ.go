@@ -24,61 +24,33 @@ func FlowSettingsPage(p layout.Page, f FlowSettings) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var2 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: f.FlowID, Name: f.Name, Live: f.LiveVersion, Here: "Settings"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: f.FlowID, Name: f.Name, Live: f.LiveVersion, Here: "Settings"}))
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\"><h1>Settings</h1>")
-			templ_7745c5c3_Err = components.DocsLink("keys#limits-and-budgets").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.DocsLink("keys#limits-and-budgets"))
 			templ_7745c5c3_Buffer.WriteString("</div><div class=\"settings\">")
-			templ_7745c5c3_Err = flowAbout(f).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = flowLimits(f.Limits).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, flowAbout(f))
+			render.Component(ctx, templ_7745c5c3_Buffer, flowLimits(f.Limits))
 			templ_7745c5c3_Buffer.WriteString("<section class=\"setting\" aria-labelledby=\"export-title\"><div class=\"about\"><h2 id=\"export-title\">Export and copy</h2><p>The file has the draft without secrets. Import it here or into another workspace.</p></div><div class=\"bar\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Export", Icon: "download", Href: string(components.FlowURL(f.FlowID, "/export")), Attrs: templ.Attributes{"download": true}}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Export", Icon: "download", Href: string(components.FlowURL(f.FlowID, "/export")), Attrs: templ.Attributes{"download": true}}))
 			if f.MayEdit {
 				templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-				if templ_7745c5c3_Err = render.URL(components.FlowURL(f.FlowID, "/duplicate")).Write(templ_7745c5c3_Buffer, `console/limits.templ`, 29, 77); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, components.FlowURL(f.FlowID, "/duplicate"))
 				templ_7745c5c3_Buffer.WriteString("\">")
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Duplicate", Icon: "copy"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Duplicate", Icon: "copy"}))
 				templ_7745c5c3_Buffer.WriteString("</form>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</div></section>")
 			if f.MayEdit {
 				templ_7745c5c3_Buffer.WriteString("<section class=\"setting\" aria-labelledby=\"archive-title\"><div class=\"about\"><h2 id=\"archive-title\">Archive</h2><p>Hides the flow and rejects new runs. You can restore it later.</p></div><form class=\"bar\" method=\"post\" action=\"")
-				if templ_7745c5c3_Err = render.URL(components.FlowURL(f.FlowID, "/archive")).Write(templ_7745c5c3_Buffer, `console/limits.templ`, 41, 86); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, components.FlowURL(f.FlowID, "/archive"))
 				templ_7745c5c3_Buffer.WriteString("\">")
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Archive flow", Icon: "archive", Look: components.LookDanger}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Archive flow", Icon: "archive", Look: components.LookDanger}))
 				templ_7745c5c3_Buffer.WriteString("</form></section>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, layout.Layout(p))
 		return nil
 	})
 }
@@ -90,41 +62,21 @@ func flowAbout(f FlowSettings) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<section class=\"setting\" aria-labelledby=\"about-title\"><div class=\"about\"><h2 id=\"about-title\">About</h2><p>Shown in lists, in the API reference and to assistants that use the flow as a tool.</p></div>")
 		if f.MayEdit {
 			templ_7745c5c3_Buffer.WriteString("<form class=\"form\" method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(components.FlowURL(f.FlowID, "/settings")).Write(templ_7745c5c3_Buffer, `console/limits.templ`, 57, 86); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, components.FlowURL(f.FlowID, "/settings"))
 			templ_7745c5c3_Buffer.WriteString("\" id=\"about\">")
-			templ_7745c5c3_Err = components.Input(components.Field{Name: "name", Label: "Name", Value: f.TypedName, Autocomplete: "off", Error: f.Errors["name"], Attrs: templ.Attributes{"maxlength": "200"}}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.TextArea(components.Field{Name: "description", Label: "Description", Value: f.Description, Optional: true, Error: f.Errors["description"], Attrs: templ.Attributes{"maxlength": "10000"}}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Input(components.Field{Name: "tags", Label: "Tags", Value: f.Tags, Optional: true, Autocomplete: "off", Error: f.Errors["tags"], Help: "Separate tags with commas. Ten at most."}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "name", Label: "Name", Value: f.TypedName, Autocomplete: "off", Error: f.Errors["name"], Attrs: templ.Attributes{"maxlength": "200"}}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.TextArea(components.Field{Name: "description", Label: "Description", Value: f.Description, Optional: true, Error: f.Errors["description"], Attrs: templ.Attributes{"maxlength": "10000"}}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "tags", Label: "Tags", Value: f.Tags, Optional: true, Autocomplete: "off", Error: f.Errors["tags"], Help: "Separate tags with commas. Ten at most."}))
 			templ_7745c5c3_Buffer.WriteString("<div class=\"bar\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Save", Look: components.LookPrimary}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Save", Look: components.LookPrimary}))
 			templ_7745c5c3_Buffer.WriteString("</div></form>")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<dl class=\"plain\"><div><dt>Name</dt><dd>")
-			if templ_7745c5c3_Err = render.Text(f.Name).Write(templ_7745c5c3_Buffer, `console/limits.templ`, 67, 34); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.Name)
 			templ_7745c5c3_Buffer.WriteString("</dd></div><div><dt>Description</dt><dd>")
-			if templ_7745c5c3_Err = render.Text(cmp.Or(f.Description, "–")).Write(templ_7745c5c3_Buffer, `console/limits.templ`, 68, 63); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, cmp.Or(f.Description, "–"))
 			templ_7745c5c3_Buffer.WriteString("</dd></div><div><dt>Tags</dt><dd>")
-			if templ_7745c5c3_Err = render.Text(cmp.Or(f.Tags, "–")).Write(templ_7745c5c3_Buffer, `console/limits.templ`, 69, 49); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, cmp.Or(f.Tags, "–"))
 			templ_7745c5c3_Buffer.WriteString("</dd></div></dl>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</section>")
@@ -143,18 +95,11 @@ func flowLimits(f LimitsForm) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<h3>Used today</h3><ul class=\"top-of\">")
 			for _, b := range f.Budgets {
 				templ_7745c5c3_Buffer.WriteString("<li><span class=\"line\"><span>")
-				if templ_7745c5c3_Err = render.Text(b.unit()).Write(templ_7745c5c3_Buffer, `console/limits.templ`, 86, 42); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, b.unit())
 				templ_7745c5c3_Buffer.WriteString("</span><span class=\"num\">")
-				if templ_7745c5c3_Err = render.Text(b.label()).Write(templ_7745c5c3_Buffer, `console/limits.templ`, 86, 80); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, b.label())
 				templ_7745c5c3_Buffer.WriteString("</span></span>")
-				templ_7745c5c3_Err = components.ShareBar(b.share()).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.ShareBar(b.share()))
 				templ_7745c5c3_Buffer.WriteString("</li>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</ul>")
@@ -162,66 +107,32 @@ func flowLimits(f LimitsForm) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		if f.MayEdit {
 			templ_7745c5c3_Buffer.WriteString("<form class=\"form\" method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL("/flows/"+f.FlowID+"/limits")).Write(templ_7745c5c3_Buffer, `console/limits.templ`, 94, 92); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL("/flows/"+f.FlowID+"/limits"))
 			templ_7745c5c3_Buffer.WriteString("\" id=\"limits\">")
 			if len(f.Unpriced) > 0 {
-				templ_7745c5c3_Err = components.Note(components.ToneWait, "Not all of this flow's cost is known", f.unpriced()).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneWait, "Not all of this flow's cost is known", f.unpriced()))
 			}
-			templ_7745c5c3_Err = components.FormError(f.Errors).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FormError(f.Errors))
 			templ_7745c5c3_Buffer.WriteString("<div class=\"two\">")
-			templ_7745c5c3_Err = limitField(f, "max_running", "Runs at once", f.MaxRunning, "Further runs wait until one has ended.").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = limitField(f, "max_queued", "Queue limit", f.MaxQueued, "Further runs are rejected (429). Empty uses the workspace limit.").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, limitField(f, "max_running", "Runs at once", f.MaxRunning, "Further runs wait until one has ended."))
+			render.Component(ctx, templ_7745c5c3_Buffer, limitField(f, "max_queued", "Queue limit", f.MaxQueued, "Further runs are rejected (429). Empty uses the workspace limit."))
 			templ_7745c5c3_Buffer.WriteString("</div><div class=\"two\">")
-			templ_7745c5c3_Err = limitField(f, "runs_per_day", "Runs per day", f.RunsPerDay, "Counts every accepted run, also those of the builder. Further runs are rejected until midnight UTC.").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Input(components.Field{Name: "usd_per_day", Label: "Dollars per day", Value: f.USDPerDay, Optional: true, Autocomplete: "off", Placeholder: "No limit", Error: f.Errors["usd_per_day"], Help: "Beyond it, runs are rejected and no step that may cost money starts. Steps in progress finish, so a day may cost slightly more.", Attrs: templ.Attributes{"inputmode": "decimal"}}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, limitField(f, "runs_per_day", "Runs per day", f.RunsPerDay, "Counts every accepted run, also those of the builder. Further runs are rejected until midnight UTC."))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "usd_per_day", Label: "Dollars per day", Value: f.USDPerDay, Optional: true, Autocomplete: "off", Placeholder: "No limit", Error: f.Errors["usd_per_day"], Help: "Beyond it, runs are rejected and no step that may cost money starts. Steps in progress finish, so a day may cost slightly more.", Attrs: templ.Attributes{"inputmode": "decimal"}}))
 			templ_7745c5c3_Buffer.WriteString("</div>")
-			templ_7745c5c3_Err = components.Checkbox(components.Field{Name: "allow_unpriced", Label: "Allow models without a price", Value: "yes", Checked: f.AllowUnpriced, Help: "Their cost does not count toward the dollars per day."}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Checkbox(components.Field{Name: "allow_unpriced", Label: "Allow models without a price", Value: "yes", Checked: f.AllowUnpriced, Help: "Their cost does not count toward the dollars per day."}))
 			templ_7745c5c3_Buffer.WriteString("<div class=\"bar\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Save limits"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Save limits"}))
 			templ_7745c5c3_Buffer.WriteString("</div></form>")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<dl class=\"facts\"><div><dt>Runs at once</dt><dd>")
-			if templ_7745c5c3_Err = render.Text(orNoLimit(f.MaxRunning, "")).Write(templ_7745c5c3_Buffer, `console/limits.templ`, 114, 63); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, orNoLimit(f.MaxRunning, ""))
 			templ_7745c5c3_Buffer.WriteString("</dd></div><div><dt>Queue limit</dt><dd>")
-			if templ_7745c5c3_Err = render.Text(orNoLimit(f.MaxQueued, "")).Write(templ_7745c5c3_Buffer, `console/limits.templ`, 115, 61); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, orNoLimit(f.MaxQueued, ""))
 			templ_7745c5c3_Buffer.WriteString("</dd></div><div><dt>Runs per day</dt><dd>")
-			if templ_7745c5c3_Err = render.Text(orNoLimit(f.RunsPerDay, "")).Write(templ_7745c5c3_Buffer, `console/limits.templ`, 116, 63); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, orNoLimit(f.RunsPerDay, ""))
 			templ_7745c5c3_Buffer.WriteString("</dd></div><div><dt>Dollars per day</dt><dd>")
-			if templ_7745c5c3_Err = render.Text(orNoLimit(f.USDPerDay, "$")).Write(templ_7745c5c3_Buffer, `console/limits.templ`, 117, 66); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, orNoLimit(f.USDPerDay, "$"))
 			templ_7745c5c3_Buffer.WriteString("</dd></div></dl>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</section>")
@@ -233,10 +144,7 @@ func flowLimits(f LimitsForm) templ.Component {
 func limitField(f LimitsForm, name, label, value, help string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = components.Input(components.Field{Name: name, Label: label, Value: value, Optional: true, Autocomplete: "off", Placeholder: "No limit", Error: f.Errors[name], Help: help, Attrs: templ.Attributes{"inputmode": "numeric"}}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: name, Label: label, Value: value, Optional: true, Autocomplete: "off", Placeholder: "No limit", Error: f.Errors[name], Help: help, Attrs: templ.Attributes{"inputmode": "numeric"}}))
 		return nil
 	})
 }

@@ -26,114 +26,67 @@ func ModelShelves(p layout.Page, m ModelsPage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var2 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\"><h1>Models</h1>")
-			templ_7745c5c3_Err = components.DocsLink("models").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = modelSearch(m).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.DocsLink("models"))
+			render.Component(ctx, templ_7745c5c3_Buffer, modelSearch(m))
 			templ_7745c5c3_Buffer.WriteString("</div><div id=\"models\" class=\"list\"><nav class=\"categories\" aria-label=\"Categories\">")
-			templ_7745c5c3_Err = modelCategory(m, ModelCategory{Title: "All", Icon: "layout-grid"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, modelCategory(m, ModelCategory{Title: "All", Icon: "layout-grid"}))
 			for _, c := range m.Categories {
-				templ_7745c5c3_Err = modelCategory(m, c).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, modelCategory(m, c))
 			}
 			templ_7745c5c3_Buffer.WriteString("</nav><div class=\"narrowing\"><nav class=\"sources\" aria-label=\"Sources\">")
 			for _, s := range m.Shelves {
 				templ_7745c5c3_Buffer.WriteString("<a class=\"pill\" href=\"")
-				if templ_7745c5c3_Err = render.URL(m.link(m.Category, s.Shelf)).Write(templ_7745c5c3_Buffer, `console/models.templ`, 31, 40); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, m.link(m.Category, s.Shelf))
 				templ_7745c5c3_Buffer.WriteString("\"")
 				if s.Shelf == m.Shelf {
 					templ_7745c5c3_Buffer.WriteString(" aria-current=\"true\"")
 				}
 				templ_7745c5c3_Buffer.WriteString(">")
 				if s.Shelf != ShelfAll {
-					templ_7745c5c3_Err = components.Icon(s.Shelf.icon()).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Icon(s.Shelf.icon()))
 					templ_7745c5c3_Buffer.WriteString(" ")
 				}
-				if templ_7745c5c3_Err = render.Text(s.Shelf.Label()).Write(templ_7745c5c3_Buffer, `console/models.templ`, 39, 23); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, s.Shelf.Label())
 				templ_7745c5c3_Buffer.WriteString(" <span class=\"count\">")
-				if templ_7745c5c3_Err = render.Text(components.Count(s.Count)).Write(templ_7745c5c3_Buffer, `console/models.templ`, 40, 53); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, components.Count(s.Count))
 				templ_7745c5c3_Buffer.WriteString("</span></a>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</nav>")
-			templ_7745c5c3_Err = modelOrder(m).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, modelOrder(m))
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			if len(m.Cards) == 0 {
 				templ_7745c5c3_Var6 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-					templ_7745c5c3_Err = components.Press(components.Button{Label: "Show all models", Href: "/models"}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Show all models", Href: "/models"}))
 					return nil
 				})
-				templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "search", Title: "Nothing found", Text: "No models match. In a node, you can type any model of a connected provider or of Replicate: provider/model or owner/name."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer, components.EmptyState(components.Empty{Icon: "search", Title: "Nothing found", Text: "No models match. In a node, you can type any model of a connected provider or of Replicate: provider/model or owner/name."}))
 			}
 			templ_7745c5c3_Buffer.WriteString("<ul class=\"models\">")
 			for _, c := range m.Cards {
-				templ_7745c5c3_Err = modelCard(c, m.MayEdit).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, modelCard(c, m.MayEdit))
 			}
 			templ_7745c5c3_Buffer.WriteString("</ul>")
 			if m.More > 0 {
 				templ_7745c5c3_Buffer.WriteString("<p class=\"muted\">")
-				if templ_7745c5c3_Err = render.Text(components.Count(m.More)).Write(templ_7745c5c3_Buffer, `console/models.templ`, 57, 47); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, components.Count(m.More))
 				templ_7745c5c3_Buffer.WriteString(" more match. Search to narrow them down.</p>")
 			}
 			for _, g := range m.Notes {
-				templ_7745c5c3_Err = components.Note(components.ToneWait, g.Title+": its models could not be listed.", g.Note).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneWait, g.Title+": its models could not be listed.", g.Note))
 			}
 			if len(m.Offered) > 0 && m.MayEdit {
 				templ_7745c5c3_Buffer.WriteString("<section class=\"shelf offered\"><h2>Connect a provider for more</h2><ul class=\"offers\">")
 				for _, g := range m.Offered {
 					templ_7745c5c3_Buffer.WriteString("<li><a class=\"pill\" href=\"")
-					if templ_7745c5c3_Err = render.URL(templ.SafeURL("/credentials?add="+url.QueryEscape(g.Name))).Write(templ_7745c5c3_Buffer, `console/models.templ`, 68, 91); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.URL(templ_7745c5c3_Buffer, templ.SafeURL("/credentials?add="+url.QueryEscape(g.Name)))
 					templ_7745c5c3_Buffer.WriteString("\">")
-					templ_7745c5c3_Err = components.Mark(g.Title).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Mark(g.Title))
 					templ_7745c5c3_Buffer.WriteString("<span class=\"unseen\">Connect</span> ")
-					if templ_7745c5c3_Err = render.Text(g.Title).Write(templ_7745c5c3_Buffer, `console/models.templ`, 71, 18); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, g.Title)
 					templ_7745c5c3_Buffer.WriteString(" ")
 					if len(g.Models) > 0 {
 						templ_7745c5c3_Buffer.WriteString("<span class=\"count\">")
-						if templ_7745c5c3_Err = render.Text(components.Quantity(len(g.Models), "model")).Write(templ_7745c5c3_Buffer, `console/models.templ`, 73, 75); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, components.Quantity(len(g.Models), "model"))
 						templ_7745c5c3_Buffer.WriteString("</span>")
 					}
 					templ_7745c5c3_Buffer.WriteString("</a></li>")
@@ -143,10 +96,7 @@ func ModelShelves(p layout.Page, m ModelsPage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p.WithSheet("catalog.css")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, layout.Layout(p.WithSheet("catalog.css")))
 		return nil
 	})
 }
@@ -156,22 +106,15 @@ func modelCategory(m ModelsPage, c ModelCategory) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<a href=\"")
-		if templ_7745c5c3_Err = render.URL(m.link(c.Slug, m.Shelf)).Write(templ_7745c5c3_Buffer, `console/models.templ`, 87, 32); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, m.link(c.Slug, m.Shelf))
 		templ_7745c5c3_Buffer.WriteString("\"")
 		if c.Slug == m.Category {
 			templ_7745c5c3_Buffer.WriteString(" aria-current=\"true\"")
 		}
 		templ_7745c5c3_Buffer.WriteString(">")
-		templ_7745c5c3_Err = components.Icon(c.Icon).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon(c.Icon))
 		templ_7745c5c3_Buffer.WriteString(" ")
-		if templ_7745c5c3_Err = render.Text(c.Title).Write(templ_7745c5c3_Buffer, `console/models.templ`, 93, 11); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, c.Title)
 		templ_7745c5c3_Buffer.WriteString("</a>")
 		return nil
 	})
@@ -182,30 +125,17 @@ func modelSearch(m ModelsPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<form class=\"grow\" role=\"search\" action=\"/models\" data-hx-get=\"/models\" data-hx-trigger=\"input delay:200ms, submit\" data-hx-sync=\"this:replace\" data-hx-target=\"#models\" data-hx-select=\"#models\" data-hx-swap=\"outerHTML\" data-hx-replace-url=\"true\"><div class=\"search\">")
-		templ_7745c5c3_Err = components.Icon("search").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("search"))
 		templ_7745c5c3_Buffer.WriteString("<label class=\"unseen\" for=\"q\">Search models</label> <input class=\"input\" id=\"q\" name=\"q\" type=\"search\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(m.Query).Write(templ_7745c5c3_Buffer, `console/models.templ`, 113, 69); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, m.Query)
 		templ_7745c5c3_Buffer.WriteString("\" placeholder=\"Search by name or task\" autocomplete=\"off\" data-slash aria-keyshortcuts=\"/\"></div><input type=\"hidden\" name=\"category\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(m.Category).Write(templ_7745c5c3_Buffer, `console/models.templ`, 115, 57); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, m.Category)
 		templ_7745c5c3_Buffer.WriteString("\"> <input type=\"hidden\" name=\"shelf\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(string(m.Shelf)).Write(templ_7745c5c3_Buffer, `console/models.templ`, 116, 59); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, string(m.Shelf))
 		templ_7745c5c3_Buffer.WriteString("\"> <input type=\"hidden\" name=\"price\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(m.Price).Write(templ_7745c5c3_Buffer, `console/models.templ`, 117, 51); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, m.Price)
 		templ_7745c5c3_Buffer.WriteString("\"> <input type=\"hidden\" name=\"sort\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(string(m.Sort)).Write(templ_7745c5c3_Buffer, `console/models.templ`, 118, 57); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, string(m.Sort))
 		templ_7745c5c3_Buffer.WriteString("\"><noscript><button class=\"btn\">Show</button></noscript></form>")
 		return nil
 	})
@@ -218,47 +148,33 @@ func modelOrder(m ModelsPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<form class=\"model-order\" action=\"/models\" data-hx-get=\"/models\" data-hx-trigger=\"change\" data-hx-target=\"#main\" data-hx-select=\"#main\" data-hx-swap=\"outerHTML\" data-hx-replace-url=\"true\"><input type=\"hidden\" name=\"q\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(m.Query).Write(templ_7745c5c3_Buffer, `console/models.templ`, 135, 47); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, m.Query)
 		templ_7745c5c3_Buffer.WriteString("\"> <input type=\"hidden\" name=\"category\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(m.Category).Write(templ_7745c5c3_Buffer, `console/models.templ`, 136, 57); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, m.Category)
 		templ_7745c5c3_Buffer.WriteString("\"> <input type=\"hidden\" name=\"shelf\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(string(m.Shelf)).Write(templ_7745c5c3_Buffer, `console/models.templ`, 137, 59); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, string(m.Shelf))
 		templ_7745c5c3_Buffer.WriteString("\"> <label class=\"unseen\" for=\"price\">Price</label> <select class=\"select short\" id=\"price\" name=\"price\">")
 		for _, o := range modelPrices {
 			templ_7745c5c3_Buffer.WriteString("<option value=\"")
-			if templ_7745c5c3_Err = render.Attribute(o.Value).Write(templ_7745c5c3_Buffer, `console/models.templ`, 141, 27); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, o.Value)
 			templ_7745c5c3_Buffer.WriteString("\"")
 			if o.Value == m.Price {
 				templ_7745c5c3_Buffer.WriteString(" selected")
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			if templ_7745c5c3_Err = render.Text(o.Label).Write(templ_7745c5c3_Buffer, `console/models.templ`, 141, 72); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, o.Label)
 			templ_7745c5c3_Buffer.WriteString("</option>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</select> <label class=\"unseen\" for=\"sort\">Sort by</label> <select class=\"select short\" id=\"sort\" name=\"sort\">")
 		for _, o := range modelSorts {
 			templ_7745c5c3_Buffer.WriteString("<option value=\"")
-			if templ_7745c5c3_Err = render.Attribute(o.Value).Write(templ_7745c5c3_Buffer, `console/models.templ`, 147, 27); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, o.Value)
 			templ_7745c5c3_Buffer.WriteString("\"")
 			if o.Value == string(m.Sort) {
 				templ_7745c5c3_Buffer.WriteString(" selected")
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			if templ_7745c5c3_Err = render.Text(o.Label).Write(templ_7745c5c3_Buffer, `console/models.templ`, 147, 79); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, o.Label)
 			templ_7745c5c3_Buffer.WriteString("</option>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</select><noscript><button class=\"btn\">Show</button></noscript></form>")
@@ -271,147 +187,87 @@ func modelCard(c ModelCard, mayEdit bool) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<li class=\"")
 			var templ_7745c5c3_Var29 = []any{"model", components.MarkHue(c.ID)}
-			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var29...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var29).String()).Write(templ_7745c5c3_Buffer, `console/models.templ`, 1, 0); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+
+			render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var29).String())
 			templ_7745c5c3_Buffer.WriteString("\"")
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 		}
 		templ_7745c5c3_Buffer.WriteString("><div class=\"cover\" aria-hidden=\"true\">")
-		templ_7745c5c3_Err = modelCover(c.cover()).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, modelCover(c.cover()))
 		if c.Shelf != ShelfHosted {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"from\">")
-			templ_7745c5c3_Err = components.Icon(c.Shelf.icon()).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon(c.Shelf.icon()))
 			templ_7745c5c3_Buffer.WriteString(" ")
-			if templ_7745c5c3_Err = render.Text(c.Shelf.Label()).Write(templ_7745c5c3_Buffer, `console/models.templ`, 161, 22); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, c.Shelf.Label())
 			templ_7745c5c3_Buffer.WriteString("</span> ")
 		}
 		if c.Shelf == ShelfBuiltIn {
-			templ_7745c5c3_Err = components.Mark("Sluice").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Mark("Sluice"))
 		} else {
-			templ_7745c5c3_Err = components.Mark(cmp.Or(c.Title, c.ID)).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Mark(cmp.Or(c.Title, c.ID)))
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		if c.Described {
 			templ_7745c5c3_Buffer.WriteString("<a class=\"name\" href=\"")
-			if templ_7745c5c3_Err = render.URL(modelPath(c.ID)).Write(templ_7745c5c3_Buffer, `console/models.templ`, 171, 41); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, modelPath(c.ID))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(cmp.Or(c.Title, c.ID)).Write(templ_7745c5c3_Buffer, `console/models.templ`, 171, 67); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, cmp.Or(c.Title, c.ID))
 			templ_7745c5c3_Buffer.WriteString("</a> ")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<b class=\"name\">")
-			if templ_7745c5c3_Err = render.Text(cmp.Or(c.Title, c.ID)).Write(templ_7745c5c3_Buffer, `console/models.templ`, 173, 42); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, cmp.Or(c.Title, c.ID))
 			templ_7745c5c3_Buffer.WriteString("</b> ")
 		}
 		templ_7745c5c3_Buffer.WriteString("<code>")
-		if templ_7745c5c3_Err = render.Text(c.ID).Write(templ_7745c5c3_Buffer, `console/models.templ`, 175, 14); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, c.ID)
 		templ_7745c5c3_Buffer.WriteString("</code><p>")
-		if templ_7745c5c3_Err = render.Text(c.Text).Write(templ_7745c5c3_Buffer, `console/models.templ`, 176, 13); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, c.Text)
 		templ_7745c5c3_Buffer.WriteString("</p><div class=\"tags\">")
 		if c.Shelf != ShelfHosted {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"unseen\">")
-			if templ_7745c5c3_Err = render.Text(c.Shelf.Label()).Write(templ_7745c5c3_Buffer, `console/models.templ`, 179, 42); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, c.Shelf.Label())
 			templ_7745c5c3_Buffer.WriteString("</span> ")
 		}
 		for _, t := range c.Tags {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"tag plain\">")
-			if templ_7745c5c3_Err = render.Text(t).Write(templ_7745c5c3_Buffer, `console/models.templ`, 182, 31); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, t)
 			templ_7745c5c3_Buffer.WriteString("</span> ")
 		}
 		if c.Context != "" {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"tag plain\" title=\"Context window in tokens\">")
-			if templ_7745c5c3_Err = render.Text(c.Context).Write(templ_7745c5c3_Buffer, `console/models.templ`, 185, 72); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, c.Context)
 			templ_7745c5c3_Buffer.WriteString("</span>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div><div class=\"cost\">")
 		if c.Price != "" {
 			templ_7745c5c3_Buffer.WriteString("<b title=\"")
-			if templ_7745c5c3_Err = render.Attribute(c.PriceNote).Write(templ_7745c5c3_Buffer, `console/models.templ`, 190, 26); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, c.PriceNote)
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(c.Price).Write(templ_7745c5c3_Buffer, `console/models.templ`, 190, 38); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, c.Price)
 			templ_7745c5c3_Buffer.WriteString("</b> ")
 		}
 		templ_7745c5c3_Buffer.WriteString("<small>")
-		if templ_7745c5c3_Err = render.Text(c.Runs).Write(templ_7745c5c3_Buffer, `console/models.templ`, 192, 18); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, c.Runs)
 		templ_7745c5c3_Buffer.WriteString("</small> ")
 		if mayEdit {
 			templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"/flows\">")
 			if c.Kind != "" {
 				templ_7745c5c3_Buffer.WriteString("<input type=\"hidden\" name=\"kind\" value=\"")
-				if templ_7745c5c3_Err = render.Attribute(c.Kind).Write(templ_7745c5c3_Buffer, `console/models.templ`, 196, 53); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, c.Kind)
 				templ_7745c5c3_Buffer.WriteString("\"> ")
 			}
 			if c.Shelf != ShelfBuiltIn {
 				templ_7745c5c3_Buffer.WriteString("<input type=\"hidden\" name=\"model\" value=\"")
-				if templ_7745c5c3_Err = render.Attribute(c.ID).Write(templ_7745c5c3_Buffer, `console/models.templ`, 199, 52); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, c.ID)
 				templ_7745c5c3_Buffer.WriteString("\"> ")
 			}
 			templ_7745c5c3_Buffer.WriteString("<button class=\"btn small use\" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute("Use in a flow: "+cmp.Or(c.Title, c.ID)).Write(templ_7745c5c3_Buffer, `console/models.templ`, 201, 89); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "Use in a flow: "+cmp.Or(c.Title, c.ID))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = components.Icon("plus").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("plus"))
 			templ_7745c5c3_Buffer.WriteString(" Use in a flow</button></form>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div></li>")
@@ -453,65 +309,40 @@ func HostedModel(p layout.Page, m ModelPage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var48 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\">")
-			templ_7745c5c3_Err = components.Mark(cmp.Or(m.Title, m.ID)).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Mark(cmp.Or(m.Title, m.ID)))
 			templ_7745c5c3_Buffer.WriteString("<h1>")
-			if templ_7745c5c3_Err = render.Text(cmp.Or(m.Title, m.ID)).Write(templ_7745c5c3_Buffer, `console/models.templ`, 246, 30); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, cmp.Or(m.Title, m.ID))
 			templ_7745c5c3_Buffer.WriteString("</h1>")
 			if m.MayEdit && m.Why == "" {
 				templ_7745c5c3_Buffer.WriteString("<form class=\"actions\" method=\"post\" action=\"/flows\">")
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Use in a flow", Icon: "plus", Look: components.LookPrimary, Name: "model", Value: m.ID}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Use in a flow", Icon: "plus", Look: components.LookPrimary, Name: "model", Value: m.ID}))
 				templ_7745c5c3_Buffer.WriteString("</form>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</div><p class=\"lead\"><code>")
-			if templ_7745c5c3_Err = render.Text(m.ID).Write(templ_7745c5c3_Buffer, `console/models.templ`, 253, 30); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, m.ID)
 			templ_7745c5c3_Buffer.WriteString("</code> ")
-			if templ_7745c5c3_Err = render.Text(m.Text).Write(templ_7745c5c3_Buffer, `console/models.templ`, 253, 48); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, m.Text)
 			templ_7745c5c3_Buffer.WriteString("</p>")
 			if len(m.Tags) > 0 || m.Runs != "" {
 				templ_7745c5c3_Buffer.WriteString("<p class=\"tags\">")
 				for _, t := range m.Tags {
 					templ_7745c5c3_Buffer.WriteString("<span class=\"tag plain\">")
-					if templ_7745c5c3_Err = render.Text(t).Write(templ_7745c5c3_Buffer, `console/models.templ`, 257, 32); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, t)
 					templ_7745c5c3_Buffer.WriteString("</span> ")
 				}
 				templ_7745c5c3_Buffer.WriteString("<span class=\"muted\">")
-				if templ_7745c5c3_Err = render.Text(m.Runs).Write(templ_7745c5c3_Buffer, `console/models.templ`, 259, 32); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, m.Runs)
 				templ_7745c5c3_Buffer.WriteString("</span></p>")
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if m.Why != "" {
-				templ_7745c5c3_Err = components.Note(components.ToneWait, "This model can’t be described right now.", m.Why).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneWait, "This model can’t be described right now.", m.Why))
 			} else {
 				if m.Open {
-					templ_7745c5c3_Err = components.Note(components.ToneWait, "This model has no input schema.", "Enter its inputs as a JSON object in the node’s Input (JSON) field. Only the model validates them.").Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneWait, "This model has no input schema.", "Enter its inputs as a JSON object in the node’s Input (JSON) field. Only the model validates them."))
 				} else {
 					templ_7745c5c3_Buffer.WriteString("<div class=\"model-inputs\">")
-					templ_7745c5c3_Err = modelInputs(m).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, modelInputs(m))
 					templ_7745c5c3_Buffer.WriteString("</div>")
 				}
 				templ_7745c5c3_Buffer.WriteString(" <p class=\"help\">Output: ")
@@ -520,29 +351,20 @@ func HostedModel(p layout.Page, m ModelPage) templ.Component {
 						templ_7745c5c3_Buffer.WriteString(",")
 					}
 					templ_7745c5c3_Buffer.WriteString(" <code>")
-					if templ_7745c5c3_Err = render.Text(o.Name).Write(templ_7745c5c3_Buffer, `console/models.templ`, 278, 19); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, o.Name)
 					templ_7745c5c3_Buffer.WriteString("</code> (")
-					if templ_7745c5c3_Err = render.Text(o.Type).Write(templ_7745c5c3_Buffer, `console/models.templ`, 278, 38); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, o.Type)
 					templ_7745c5c3_Buffer.WriteString(") ")
 				}
 				if m.Version != "" {
 					templ_7745c5c3_Buffer.WriteString("· version ")
-					if templ_7745c5c3_Err = render.Text(m.Version).Write(templ_7745c5c3_Buffer, `console/models.templ`, 281, 27); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, m.Version)
 				}
 				templ_7745c5c3_Buffer.WriteString("</p>")
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p.WithSheet("catalog.css")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var48), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var48), templ_7745c5c3_Buffer, layout.Layout(p.WithSheet("catalog.css")))
 		return nil
 	})
 }
@@ -562,33 +384,22 @@ func modelInputs(m ModelPage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("</tr></thead> <tbody>")
 			for _, in := range m.Inputs {
 				templ_7745c5c3_Buffer.WriteString("<tr><td class=\"nowrap\"><code>")
-				if templ_7745c5c3_Err = render.Text(in.Name).Write(templ_7745c5c3_Buffer, `console/models.templ`, 306, 21); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, in.Name)
 				templ_7745c5c3_Buffer.WriteString("</code> ")
 				if in.Required {
-					templ_7745c5c3_Err = components.Tag(components.ToneAccent, "Required").Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneAccent, "Required"))
 				}
 				templ_7745c5c3_Buffer.WriteString("</td><td class=\"nowrap\">")
-				if templ_7745c5c3_Err = render.Text(in.Type).Write(templ_7745c5c3_Buffer, `console/models.templ`, 311, 33); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, in.Type)
 				templ_7745c5c3_Buffer.WriteString("</td>")
 				if m.hasDefaults() {
 					templ_7745c5c3_Buffer.WriteString("<td>")
-					if templ_7745c5c3_Err = render.Text(cmp.Or(in.Default, "–")).Write(templ_7745c5c3_Buffer, `console/models.templ`, 313, 37); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, cmp.Or(in.Default, "–"))
 					templ_7745c5c3_Buffer.WriteString("</td>")
 				}
 				if m.hasHelp() {
 					templ_7745c5c3_Buffer.WriteString("<td>")
-					if templ_7745c5c3_Err = render.Text(in.Help).Write(templ_7745c5c3_Buffer, `console/models.templ`, 316, 19); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, in.Help)
 					templ_7745c5c3_Buffer.WriteString("</td>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</tr>")
@@ -596,10 +407,7 @@ func modelInputs(m ModelPage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("</tbody>")
 			return nil
 		})
-		templ_7745c5c3_Err = components.Table("Inputs").Render(templ.WithChildren(ctx, templ_7745c5c3_Var58), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var58), templ_7745c5c3_Buffer, components.Table("Inputs"))
 		return nil
 	})
 }

@@ -24,20 +24,11 @@ func Run(p layout.Page, r RunPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var2 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: r.FlowID, Name: r.FlowName, Live: r.LiveVersion, Here: "Runs"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = RunBody(r).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: r.FlowID, Name: r.FlowName, Live: r.LiveVersion, Here: "Runs"}))
+			render.Component(ctx, templ_7745c5c3_Buffer, RunBody(r))
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p.WithSheet("run.css")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, layout.Layout(p.WithSheet("run.css")))
 		return nil
 	})
 }
@@ -50,156 +41,72 @@ func RunBody(r RunPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<div id=\"run\" class=\"")
 			var templ_7745c5c3_Var4 = []any{"run", templ.KV("wide", r.Agent != nil)}
-			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var4...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var4).String()).Write(templ_7745c5c3_Buffer, `console/run.templ`, 1, 0); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+
+			render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var4).String())
 			templ_7745c5c3_Buffer.WriteString("\"")
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 		}
 		templ_7745c5c3_Buffer.WriteString(">")
-		templ_7745c5c3_Err = runHead(r).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, runHead(r))
 		if r.Erased != "" {
-			templ_7745c5c3_Err = components.Note(components.ToneNone, "The content of this run is gone.", r.Erased).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneNone, "The content of this run is gone.", r.Erased))
 		}
 		if r.Error != nil {
-			templ_7745c5c3_Err = runError(r).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, runError(r))
 		}
 		for _, q := range r.Asks {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"question\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute("question-"+q.Path).Write(templ_7745c5c3_Buffer, `console/run.templ`, 30, 50); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "question-"+q.Path)
 			templ_7745c5c3_Buffer.WriteString("\" data-hx-morph-skip><div class=\"approval-card open\" data-hx-get=\"")
-			if templ_7745c5c3_Err = render.Attribute(q.Path).Write(templ_7745c5c3_Buffer, `console/run.templ`, 31, 56); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, q.Path)
 			templ_7745c5c3_Buffer.WriteString("\" data-hx-trigger=\"load\" data-hx-swap=\"outerHTML\"><header>")
-			templ_7745c5c3_Err = components.Tag(components.ToneWait, "Waiting for an answer").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneWait, "Waiting for an answer"))
 			templ_7745c5c3_Buffer.WriteString("</header><h2>")
-			if templ_7745c5c3_Err = render.Text(q.Title).Write(templ_7745c5c3_Buffer, `console/run.templ`, 35, 18); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, q.Title)
 			templ_7745c5c3_Buffer.WriteString("</h2><p><a class=\"btn\" href=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(q.Path)).Write(templ_7745c5c3_Buffer, `console/run.templ`, 36, 51); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL(q.Path))
 			templ_7745c5c3_Buffer.WriteString("\">Answer</a></p></div></div>")
 		}
 		if r.Agent != nil {
-			templ_7745c5c3_Err = runAbout(r.Agent.About).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = runFacts(r.Agent.Facts).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, runAbout(r.Agent.About))
+			render.Component(ctx, templ_7745c5c3_Buffer, runFacts(r.Agent.Facts))
 			templ_7745c5c3_Buffer.WriteString("<div class=\"run-two\">")
-			templ_7745c5c3_Err = runOutputs(r).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = agentTokens(r.Agent).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, runOutputs(r))
+			render.Component(ctx, templ_7745c5c3_Buffer, agentTokens(r.Agent))
 			templ_7745c5c3_Buffer.WriteString("</div>")
 		} else {
-			templ_7745c5c3_Err = runFacts(r.Facts).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, runFacts(r.Facts))
 			if r.Erased == "" {
-				templ_7745c5c3_Err = runOutputs(r).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, runOutputs(r))
 			}
 		}
 		if len(r.Fall.Rows) > 0 {
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<div class=\"")
 				var templ_7745c5c3_Var10 = []any{"card", "run-work", templ.KV("agent", r.Agent != nil)}
-				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var10...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var10).String()).Write(templ_7745c5c3_Buffer, `console/run.templ`, 1, 0); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+
+				render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var10).String())
 				templ_7745c5c3_Buffer.WriteString("\"")
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			templ_7745c5c3_Err = stepTree(r).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, stepTree(r))
 			if r.Step != nil {
-				templ_7745c5c3_Err = Step(r, *r.Step).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, Step(r, *r.Step))
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
 		}
-		templ_7745c5c3_Err = runFlow(r).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = runDeliveries(r).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, runFlow(r))
+		render.Component(ctx, templ_7745c5c3_Buffer, runDeliveries(r))
 		if r.Live {
 			templ_7745c5c3_Buffer.WriteString("<div id=\"")
-			if templ_7745c5c3_Err = render.Attribute(r.liveID()).Write(templ_7745c5c3_Buffer, `console/run.templ`, 64, 23); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, r.liveID())
 			templ_7745c5c3_Buffer.WriteString("\" hidden data-hx-get=\"")
-			if templ_7745c5c3_Err = render.Attribute(r.Follow.events(r.Seen)).Write(templ_7745c5c3_Buffer, `console/run.templ`, 64, 70); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, r.Follow.events(r.Seen))
 			templ_7745c5c3_Buffer.WriteString("\" data-hx-trigger=\"load delay:250ms, online from:window, visibilitychange from:document\" data-hx-sync=\"this:drop\" data-hx-target=\"#run\" data-hx-swap=\"outerMorph\"></div>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
@@ -215,24 +122,13 @@ func runFlow(r RunPage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if len(r.Picture.Nodes) > 0 {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"run-flow-box\"><details class=\"card run-flow\" id=\"run-flow\" open><summary>")
-			templ_7745c5c3_Err = components.Icon("chevron-right").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("chevron-right"))
 			templ_7745c5c3_Buffer.WriteString("<h2>Flow</h2><small class=\"muted\">as it was in this run</small></summary>")
-			templ_7745c5c3_Err = components.FlowPicture(r.Picture).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FlowPicture(r.Picture))
 			templ_7745c5c3_Buffer.WriteString("</details> <a class=\"beside\" href=\"")
-			if templ_7745c5c3_Err = render.URL(r.flow()+templ.SafeURL("?run="+r.ID)).Write(templ_7745c5c3_Buffer, `console/run.templ`, 81, 66); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, r.flow()+templ.SafeURL("?run="+r.ID))
 			templ_7745c5c3_Buffer.WriteString("\">Open in Build")
-			templ_7745c5c3_Err = components.Icon("arrow-right").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("arrow-right"))
 			templ_7745c5c3_Buffer.WriteString("</a></div>")
 		}
 		return nil
@@ -244,146 +140,84 @@ func runHead(r RunPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"head\"><div class=\"title\"><h1>Run</h1><span class=\"id\"><code>")
-		if templ_7745c5c3_Err = render.Text(r.ID).Write(templ_7745c5c3_Buffer, `console/run.templ`, 94, 16); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, r.ID)
 		templ_7745c5c3_Buffer.WriteString("</code>")
-		templ_7745c5c3_Err = components.CopyButton("Copy the run ID", r.ID).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.CopyButton("Copy the run ID", r.ID))
 		templ_7745c5c3_Buffer.WriteString("</span> <span role=\"status\">")
-		templ_7745c5c3_Err = components.State(r.State).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.State(r.State))
 		if r.Awaits != "" {
 			templ_7745c5c3_Buffer.WriteString("<small class=\"muted\">")
-			if templ_7745c5c3_Err = render.Text(r.Awaits).Write(templ_7745c5c3_Buffer, `console/run.templ`, 100, 36); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, r.Awaits)
 			templ_7745c5c3_Buffer.WriteString("</small>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</span></div><div class=\"actions\">")
 		if r.CURL != "" {
 			templ_7745c5c3_Buffer.WriteString("<button type=\"button\" class=\"btn script-only copy\" data-copy=\"")
-			if templ_7745c5c3_Err = render.Attribute(r.CURL).Write(templ_7745c5c3_Buffer, `console/run.templ`, 106, 73); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, r.CURL)
 			templ_7745c5c3_Buffer.WriteString("\"><svg class=\"icon todo\" aria-hidden=\"true\"><use href=\"")
-			if templ_7745c5c3_Err = render.URL(components.IconURL("terminal")).Write(templ_7745c5c3_Buffer, `console/run.templ`, 107, 89); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, components.IconURL("terminal"))
 			templ_7745c5c3_Buffer.WriteString("\"></use></svg> <svg class=\"icon done\" aria-hidden=\"true\"><use href=\"")
-			if templ_7745c5c3_Err = render.URL(components.IconURL("check")).Write(templ_7745c5c3_Buffer, `console/run.templ`, 108, 86); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, components.IconURL("check"))
 			templ_7745c5c3_Buffer.WriteString("\"></use></svg> Copy as cURL</button> ")
 		}
 		if r.MayRun && r.MayStop {
 			templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(r.path("/cancel")).Write(templ_7745c5c3_Buffer, `console/run.templ`, 113, 50); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, r.path("/cancel"))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: r.stopLabel(), Icon: "square", Name: "after", Value: "turn", Disabled: r.Stopping}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: r.stopLabel(), Icon: "square", Name: "after", Value: "turn", Disabled: r.Stopping}))
 			templ_7745c5c3_Buffer.WriteString("</form>")
 		}
 		if r.MayRun && r.Live {
 			templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(r.path("/cancel")).Write(templ_7745c5c3_Buffer, `console/run.templ`, 118, 50); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, r.path("/cancel"))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Cancel run", Icon: "ban", Look: components.LookDanger}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Cancel run", Icon: "ban", Look: components.LookDanger}))
 			templ_7745c5c3_Buffer.WriteString("</form>")
 		}
 		if r.MayTest {
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Save as test case", Icon: "plus", Href: components.FlowPath(r.FlowID) + "/tests/new?run=" + r.ID}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Save as test case", Icon: "plus", Href: components.FlowPath(r.FlowID) + "/tests/new?run=" + r.ID}))
 		}
 		if r.MayRun && !r.Live && r.Erased == "" {
 			if r.HasChildren {
-				templ_7745c5c3_Err = rerun(r, components.Button{Label: "Rerun with live versions", Name: "children", Value: "live"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, rerun(r, components.Button{Label: "Rerun with live versions", Name: "children", Value: "live"}))
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
-			templ_7745c5c3_Err = rerun(r, components.Button{Label: "Rerun", Icon: "rotate-ccw"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, rerun(r, components.Button{Label: "Rerun", Icon: "rotate-ccw"}))
 		}
 		templ_7745c5c3_Buffer.WriteString("</div></div>")
 		if r.Caller != nil {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"lineage\">")
-			templ_7745c5c3_Err = components.Icon("workflow").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("workflow"))
 			templ_7745c5c3_Buffer.WriteString("<span>Item ")
-			if templ_7745c5c3_Err = render.Text(r.Caller.Item).Write(templ_7745c5c3_Buffer, `console/run.templ`, 136, 29); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, r.Caller.Item)
 			templ_7745c5c3_Buffer.WriteString(" of “")
-			if templ_7745c5c3_Err = render.Text(r.Caller.Step).Write(templ_7745c5c3_Buffer, `console/run.templ`, 136, 53); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, r.Caller.Step)
 			templ_7745c5c3_Buffer.WriteString("” in <a class=\"link\" href=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(r.Caller.Path)).Write(templ_7745c5c3_Buffer, `console/run.templ`, 136, 113); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL(r.Caller.Path))
 			templ_7745c5c3_Buffer.WriteString("\">a run of ")
-			if templ_7745c5c3_Err = render.Text(r.Caller.Flow).Write(templ_7745c5c3_Buffer, `console/run.templ`, 136, 140); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, r.Caller.Flow)
 			templ_7745c5c3_Buffer.WriteString("</a></span></p>")
 		}
 		if r.Continues != "" {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"lineage\">")
-			templ_7745c5c3_Err = components.Icon("message-square").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("message-square"))
 			templ_7745c5c3_Buffer.WriteString("<span>Continues the conversation of <a class=\"link\" href=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(components.RunPath(r.Continues))).Write(templ_7745c5c3_Buffer, `console/run.templ`, 142, 108); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL(components.RunPath(r.Continues)))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(r.Continues).Write(templ_7745c5c3_Buffer, `console/run.templ`, 142, 124); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, r.Continues)
 			templ_7745c5c3_Buffer.WriteString("</a></span></p>")
 		}
 		if r.Parent != "" {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"lineage\">")
-			templ_7745c5c3_Err = components.Icon("repeat").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("repeat"))
 			templ_7745c5c3_Buffer.WriteString("<span>Rerun of <a class=\"link\" href=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(components.RunPath(r.Parent))).Write(templ_7745c5c3_Buffer, `console/run.templ`, 149, 79); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL(components.RunPath(r.Parent)))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(r.Parent).Write(templ_7745c5c3_Buffer, `console/run.templ`, 149, 92); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, r.Parent)
 			templ_7745c5c3_Buffer.WriteString("</a> ")
 			if r.From != "" {
 				templ_7745c5c3_Buffer.WriteString("from “")
-				if templ_7745c5c3_Err = render.Text(r.From).Write(templ_7745c5c3_Buffer, `console/run.templ`, 151, 21); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, r.From)
 				templ_7745c5c3_Buffer.WriteString("”")
 			}
 			templ_7745c5c3_Buffer.WriteString("</span></p>")
@@ -399,14 +233,9 @@ func rerun(r RunPage, b components.Button) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-		if templ_7745c5c3_Err = render.URL(r.path("/rerun")).Write(templ_7745c5c3_Buffer, `console/run.templ`, 160, 46); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, r.path("/rerun"))
 		templ_7745c5c3_Buffer.WriteString("\">")
-		templ_7745c5c3_Err = components.Press(b).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(b))
 		templ_7745c5c3_Buffer.WriteString("</form>")
 		return nil
 	})
@@ -417,117 +246,60 @@ func runError(r RunPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"note bad run-error\" role=\"alert\">")
-		templ_7745c5c3_Err = components.Icon("circle-alert").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("circle-alert"))
 		templ_7745c5c3_Buffer.WriteString("<div><p><b>")
 		if r.Error.Item != nil {
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<a href=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(StepPath(r.ID, r.Error.Item.Path))).Write(templ_7745c5c3_Buffer, `console/run.templ`, 172, 64); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(StepPath(r.ID, r.Error.Item.Path)))
 				templ_7745c5c3_Buffer.WriteString("\"")
-				templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "a", r.Link.WithStep(r.Error.Item.Path).Attrs())
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+				render.Attributes(ctx, templ_7745c5c3_Buffer, "a", r.Link.WithStep(r.Error.Item.Path).Attrs())
+
 			}
 			templ_7745c5c3_Buffer.WriteString(">Item ")
-			if templ_7745c5c3_Err = render.Text(components.Count(r.Error.Item.Number)).Write(templ_7745c5c3_Buffer, `console/run.templ`, 172, 161); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Count(r.Error.Item.Number))
 			templ_7745c5c3_Buffer.WriteString("</a> of ")
 		}
 		if r.Error.Label != "" {
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<a href=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(StepPath(r.ID, r.Error.Node))).Write(templ_7745c5c3_Buffer, `console/run.templ`, 175, 59); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(StepPath(r.ID, r.Error.Node)))
 				templ_7745c5c3_Buffer.WriteString("\"")
-				templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "a", r.Link.WithStep(r.Error.Node).Attrs())
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attributes(ctx, templ_7745c5c3_Buffer, "a", r.Link.WithStep(r.Error.Node).Attrs())
 				templ_7745c5c3_Buffer.WriteString(" dir=\"auto\"")
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			if templ_7745c5c3_Err = render.Text(r.Error.Label).Write(templ_7745c5c3_Buffer, `console/run.templ`, 175, 133); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, r.Error.Label)
 			templ_7745c5c3_Buffer.WriteString("</a>")
-			if templ_7745c5c3_Err = render.Text(r.Error.lead()).Write(templ_7745c5c3_Buffer, `console/run.templ`, 175, 155); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, r.Error.lead())
 			templ_7745c5c3_Buffer.WriteString(" ")
 		}
-		if templ_7745c5c3_Err = render.Text(r.Error.Message).Write(templ_7745c5c3_Buffer, `console/run.templ`, 177, 22); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, r.Error.Message)
 		templ_7745c5c3_Buffer.WriteString("</b></p><p>")
-		if templ_7745c5c3_Err = render.Text(r.Error.Advice).Write(templ_7745c5c3_Buffer, `console/run.templ`, 181, 20); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, r.Error.Advice)
 		templ_7745c5c3_Buffer.WriteString(" ")
 		if r.MayRun && r.Error.Retry == nil {
-			if templ_7745c5c3_Err = render.Text(r.Error.reuse()).Write(templ_7745c5c3_Buffer, `console/run.templ`, 183, 22); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, r.Error.reuse())
 			templ_7745c5c3_Buffer.WriteString(" ")
 		}
 		if r.MayRun && r.Error.Retry != nil {
-			if templ_7745c5c3_Err = render.Text(r.Error.Retry.about()).Write(templ_7745c5c3_Buffer, `console/run.templ`, 186, 28); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, r.Error.Retry.about())
 			templ_7745c5c3_Buffer.WriteString(" ")
 		}
 		templ_7745c5c3_Buffer.WriteString("<a class=\"link\" href=\"")
-		if templ_7745c5c3_Err = render.URL(components.ErrorDocsURL(r.Error.Code)).Write(templ_7745c5c3_Buffer, `console/run.templ`, 188, 64); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, components.ErrorDocsURL(r.Error.Code))
 		templ_7745c5c3_Buffer.WriteString("\"><code>")
-		if templ_7745c5c3_Err = render.Text(r.Error.Code).Write(templ_7745c5c3_Buffer, `console/run.templ`, 188, 87); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, r.Error.Code)
 		templ_7745c5c3_Buffer.WriteString("</code></a></p></div>")
 		if r.MayRun && r.Erased == "" {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"run-error-acts\">")
 			if r.Error.Retry != nil {
-				templ_7745c5c3_Err = retryButtons(r, *r.Error.Retry).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, retryButtons(r, *r.Error.Retry))
 			} else if r.Error.Node != "" {
-				templ_7745c5c3_Err = rerun(r, components.Button{Label: r.Error.from(), Look: components.LookPrimary, Icon: "rotate-ccw", Name: "from", Value: r.Error.Node}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, rerun(r, components.Button{Label: r.Error.from(), Look: components.LookPrimary, Icon: "rotate-ccw", Name: "from", Value: r.Error.Node}))
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
 		}
@@ -542,15 +314,9 @@ func runError(r RunPage) templ.Component {
 func retryButtons(r RunPage, n ItemRetry) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = rerun(r, components.Button{Label: n.retry(), Icon: "rotate-ccw", Look: components.LookPrimary}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, rerun(r, components.Button{Label: n.retry(), Icon: "rotate-ccw", Look: components.LookPrimary}))
 		if n.Failed > 0 && n.Others > 0 {
-			templ_7745c5c3_Err = rerun(r, components.Button{Label: n.goOn(), Name: "skip", Value: "failed"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, rerun(r, components.Button{Label: n.goOn(), Name: "skip", Value: "failed"}))
 		}
 		return nil
 	})
@@ -565,30 +331,19 @@ func runAbout(facts []Fact) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<p class=\"lineage run-about\">")
 		for _, f := range facts {
 			templ_7745c5c3_Buffer.WriteString("<span>")
-			if templ_7745c5c3_Err = render.Text(f.Title).Write(templ_7745c5c3_Buffer, `console/run.templ`, 216, 13); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.Title)
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if f.Href != "" {
 				templ_7745c5c3_Buffer.WriteString("<a class=\"link\" href=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(f.Href)).Write(templ_7745c5c3_Buffer, `console/run.templ`, 218, 49); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(f.Href))
 				templ_7745c5c3_Buffer.WriteString("\">")
-				if templ_7745c5c3_Err = render.Text(f.Text).Write(templ_7745c5c3_Buffer, `console/run.templ`, 218, 60); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, f.Text)
 				templ_7745c5c3_Buffer.WriteString("</a>")
 			} else if !f.At.IsZero() {
-				templ_7745c5c3_Err = components.ExactTime(f.At).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.ExactTime(f.At))
 			} else {
 				templ_7745c5c3_Buffer.WriteString("<b>")
-				if templ_7745c5c3_Err = render.Text(f.Text).Write(templ_7745c5c3_Buffer, `console/run.templ`, 222, 16); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, f.Text)
 				templ_7745c5c3_Buffer.WriteString("</b>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</span>")
@@ -605,53 +360,34 @@ func runFacts(facts []Fact) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<dl class=\"facts\">")
 		for _, f := range facts {
 			templ_7745c5c3_Buffer.WriteString("<div><dt>")
-			if templ_7745c5c3_Err = render.Text(f.Title).Write(templ_7745c5c3_Buffer, `console/run.templ`, 233, 17); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.Title)
 			templ_7745c5c3_Buffer.WriteString("</dt><dd>")
 			if f.Href != "" {
 				templ_7745c5c3_Buffer.WriteString("<a href=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(f.Href)).Write(templ_7745c5c3_Buffer, `console/run.templ`, 236, 37); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(f.Href))
 				templ_7745c5c3_Buffer.WriteString("\">")
-				if templ_7745c5c3_Err = render.Text(f.Text).Write(templ_7745c5c3_Buffer, `console/run.templ`, 236, 48); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, f.Text)
 				templ_7745c5c3_Buffer.WriteString("</a> ")
 			} else if !f.At.IsZero() {
-				templ_7745c5c3_Err = components.ExactTime(f.At).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.ExactTime(f.At))
 			} else if f.Grows {
 				templ_7745c5c3_Buffer.WriteString("<span data-elapsed=\"")
-				if templ_7745c5c3_Err = render.Attribute(elapsed(f.Elapsed)).Write(templ_7745c5c3_Buffer, `console/run.templ`, 240, 45); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, elapsed(f.Elapsed))
 				templ_7745c5c3_Buffer.WriteString("\">")
-				if templ_7745c5c3_Err = render.Text(f.Text).Write(templ_7745c5c3_Buffer, `console/run.templ`, 240, 56); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, f.Text)
 				templ_7745c5c3_Buffer.WriteString("</span> ")
 			} else {
-				if templ_7745c5c3_Err = render.Text(f.Text).Write(templ_7745c5c3_Buffer, `console/run.templ`, 242, 14); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, f.Text)
 				templ_7745c5c3_Buffer.WriteString(" ")
 			}
 			if f.More != "" {
 				templ_7745c5c3_Buffer.WriteString("<small class=\"muted\">")
-				if templ_7745c5c3_Err = render.Text(f.More).Write(templ_7745c5c3_Buffer, `console/run.templ`, 245, 35); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, f.More)
 				templ_7745c5c3_Buffer.WriteString("</small> ")
 			}
 			if f.Help != "" {
 				templ_7745c5c3_Buffer.WriteString("<small class=\"muted\">")
-				if templ_7745c5c3_Err = render.Text(f.Help).Write(templ_7745c5c3_Buffer, `console/run.templ`, 248, 35); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, f.Help)
 				templ_7745c5c3_Buffer.WriteString("</small>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</dd></div>")
@@ -674,73 +410,39 @@ func runOutputs(r RunPage) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("</h2>")
 		if len(r.Outputs) > 0 {
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<div class=\"")
 				var templ_7745c5c3_Var63 = []any{"result-strip", r.columns()}
-				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var63...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var63).String()).Write(templ_7745c5c3_Buffer, `console/run.templ`, 1, 0); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+
+				render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var63).String())
 				templ_7745c5c3_Buffer.WriteString("\"")
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
 			for i := range r.Outputs {
-				templ_7745c5c3_Err = components.Output("output-"+components.Count(i), r.Outputs[i]).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Output("output-"+components.Count(i), r.Outputs[i]))
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
 		} else if len(r.SoFar) > 0 {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"pair one\">")
-			templ_7745c5c3_Err = components.Values("First results", r.SoFar).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Values("First results", r.SoFar))
 			templ_7745c5c3_Buffer.WriteString("</div>")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"none\">")
-			if templ_7745c5c3_Err = render.Text(r.Missing).Write(templ_7745c5c3_Buffer, `console/run.templ`, 276, 30); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, r.Missing)
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		}
 		if len(r.Inputs)+len(r.Metadata) > 0 {
 			templ_7745c5c3_Buffer.WriteString("<details class=\"run-inputs\" id=\"run-inputs\"><summary>")
-			templ_7745c5c3_Err = components.Icon("chevron-right").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("chevron-right"))
 			templ_7745c5c3_Buffer.WriteString(" Inputs <span class=\"count\">")
-			if templ_7745c5c3_Err = render.Text(components.Count(len(r.Inputs))).Write(templ_7745c5c3_Buffer, `console/run.templ`, 283, 58); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Count(len(r.Inputs)))
 			templ_7745c5c3_Buffer.WriteString("</span></summary><div class=\"pair one values\">")
-			templ_7745c5c3_Err = components.Values("Inputs", r.Inputs).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Values("Inputs", r.Inputs))
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			if len(r.Metadata) > 0 {
 				templ_7745c5c3_Buffer.WriteString("<div class=\"pair one\">")
-				templ_7745c5c3_Err = components.Values("Metadata", r.Metadata).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Values("Metadata", r.Metadata))
 				templ_7745c5c3_Buffer.WriteString("</div>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</details>")
@@ -758,31 +460,17 @@ func runDeliveries(r RunPage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<section class=\"card\" aria-labelledby=\"run-deliveries\"><h2 id=\"run-deliveries\">Deliveries</h2><ul class=\"sent\">")
 			for _, d := range r.Deliveries {
 				templ_7745c5c3_Buffer.WriteString("<li>")
-				templ_7745c5c3_Err = components.State(deliveryTag(d.State)).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.State(deliveryTag(d.State)))
 				templ_7745c5c3_Buffer.WriteString("<span class=\"to\"><b><a href=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(deliveryPath(d.ID))).Write(templ_7745c5c3_Buffer, `console/run.templ`, 307, 53); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(deliveryPath(d.ID)))
 				templ_7745c5c3_Buffer.WriteString("\">")
-				if templ_7745c5c3_Err = render.Text(cmp.Or(d.Node, "When the run ends")).Write(templ_7745c5c3_Buffer, `console/run.templ`, 307, 93); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, cmp.Or(d.Node, "When the run ends"))
 				templ_7745c5c3_Buffer.WriteString("</a></b> <code>")
-				if templ_7745c5c3_Err = render.Text(d.URL).Write(templ_7745c5c3_Buffer, `console/run.templ`, 308, 20); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, d.URL)
 				templ_7745c5c3_Buffer.WriteString("</code></span> <small class=\"muted\">")
-				if templ_7745c5c3_Err = render.Text(d.Text).Write(templ_7745c5c3_Buffer, `console/run.templ`, 310, 35); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, d.Text)
 				templ_7745c5c3_Buffer.WriteString("</small>")
-				templ_7745c5c3_Err = components.Time(d.At, r.Now).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Time(d.At, r.Now))
 				templ_7745c5c3_Buffer.WriteString("</li>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</ul></section>")

@@ -23,38 +23,20 @@ func Runs(p layout.Page, r RunsPage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var2 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			if r.Filter.Flow != "" && r.FlowName != "" {
-				templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: r.Filter.Flow, Name: r.FlowName, Live: r.LiveVersion, Here: "Runs"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: r.Filter.Flow, Name: r.FlowName, Live: r.LiveVersion, Here: "Runs"}))
 			}
 			templ_7745c5c3_Buffer.WriteString(" <div class=\"head\"><h1>Runs</h1>")
-			templ_7745c5c3_Err = components.DocsLink("runs").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.DocsLink("runs"))
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			if len(r.Rows) == 0 && r.Filter.empty() && r.Pages.Before == "" {
-				templ_7745c5c3_Err = noRuns(r).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, noRuns(r))
 			} else {
-				templ_7745c5c3_Err = runsFilter(r).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = RunsTable(r).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, runsFilter(r))
+				render.Component(ctx, templ_7745c5c3_Buffer, RunsTable(r))
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, layout.Layout(p))
 		return nil
 	})
 }
@@ -65,28 +47,16 @@ func noRuns(r RunsPage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if r.HasFlows {
 			templ_7745c5c3_Var4 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Open a flow and run it", Look: components.LookPrimary, Icon: "workflow", Href: "/flows"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Open a flow and run it", Look: components.LookPrimary, Icon: "workflow", Href: "/flows"}))
 				return nil
 			})
-			templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "play", Title: "No runs yet", Text: "Runs from the builder and the API appear here with their results, duration and cost."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer, components.EmptyState(components.Empty{Icon: "play", Title: "No runs yet", Text: "Runs from the builder and the API appear here with their results, duration and cost."}))
 		} else {
 			templ_7745c5c3_Var5 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Create a flow", Look: components.LookPrimary, Icon: "plus", Href: "/flows"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Create a flow", Look: components.LookPrimary, Icon: "plus", Href: "/flows"}))
 				return nil
 			})
-			templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "play", Title: "No runs yet", Text: "A run is one execution of a flow. Create a flow first; the samples run right away, no API keys needed."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer, components.EmptyState(components.Empty{Icon: "play", Title: "No runs yet", Text: "A run is one execution of a flow. Create a flow first; the samples run right away, no API keys needed."}))
 		}
 		return nil
 	})
@@ -99,65 +69,39 @@ func RunsTable(r RunsPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div id=\"runs\" class=\"list runs\" data-live=\"")
-		if templ_7745c5c3_Err = render.Attribute(r.live()).Write(templ_7745c5c3_Buffer, `console/runs.templ`, 41, 54); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, r.live())
 		templ_7745c5c3_Buffer.WriteString("\">")
 		if r.Filter.Query != "" && len(r.Filter.Errors) == 0 {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"muted\" role=\"status\">")
-			if templ_7745c5c3_Err = render.Text(r.looked()).Write(templ_7745c5c3_Buffer, `console/runs.templ`, 43, 46); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, r.looked())
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		}
 		if len(r.Rows) == 0 && r.More {
-			templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "search", Title: "Nothing found yet", Text: "There are more runs to search. Narrow the list by flow, state or time to search fewer."}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.EmptyState(components.Empty{Icon: "search", Title: "Nothing found yet", Text: "There are more runs to search. Narrow the list by flow, state or time to search fewer."}))
 		} else if len(r.Rows) == 0 {
 			templ_7745c5c3_Var9 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Show all runs", Href: "/runs"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Show all runs", Href: "/runs"}))
 				return nil
 			})
-			templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "search", Title: "No runs match", Text: "No runs match these filters."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer, components.EmptyState(components.Empty{Icon: "search", Title: "No runs match", Text: "No runs match these filters."}))
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<button class=\"btn small newer-runs\" type=\"button\" hidden>New runs</button>")
 			templ_7745c5c3_Var10 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_Buffer.WriteString("<thead><tr><th scope=\"col\">State</th><th scope=\"col\">Flow</th><th scope=\"col\" class=\"what-of\">Input or error</th><th scope=\"col\">Started by</th><th scope=\"col\">Started</th><th scope=\"col\" class=\"num\">Duration</th><th scope=\"col\" class=\"num\">Tokens</th><th scope=\"col\" class=\"num\">Cost</th><th scope=\"col\"><span class=\"unseen\">Run ID</span></th></tr></thead>")
-				templ_7745c5c3_Err = RunRows(r).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, RunRows(r))
 				return nil
 			})
-			templ_7745c5c3_Err = components.Table("Runs").Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer, components.Table("Runs"))
 		}
 		templ_7745c5c3_Buffer.WriteString("<div class=\"runs-foot\">")
 		if len(r.Rows) > 0 {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"muted\">Export: <a href=\"")
-			if templ_7745c5c3_Err = render.URL(r.Filter.export("csv")).Write(templ_7745c5c3_Buffer, `console/runs.templ`, 74, 37); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, r.Filter.export("csv"))
 			templ_7745c5c3_Buffer.WriteString("\" download>CSV</a> · <a href=\"")
-			if templ_7745c5c3_Err = render.URL(r.Filter.export("jsonl")).Write(templ_7745c5c3_Buffer, `console/runs.templ`, 74, 94); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, r.Filter.export("jsonl"))
 			templ_7745c5c3_Buffer.WriteString("\" download>JSONL</a></p>")
 		}
-		templ_7745c5c3_Err = components.Pagination(r.Pages).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Pagination(r.Pages))
 		templ_7745c5c3_Buffer.WriteString("</div></div>")
 		return nil
 	})
@@ -170,15 +114,10 @@ func RunRows(r RunsPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<tbody id=\"run-rows\" data-mark=\"")
-		if templ_7745c5c3_Err = render.Attribute(r.Mark()).Write(templ_7745c5c3_Buffer, `console/runs.templ`, 84, 42); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, r.Mark())
 		templ_7745c5c3_Buffer.WriteString("\">")
 		for _, run := range r.Rows {
-			templ_7745c5c3_Err = runsRow(run, r).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, runsRow(run, r))
 		}
 		templ_7745c5c3_Buffer.WriteString("</tbody>")
 		return nil
@@ -190,96 +129,57 @@ func runsRow(run RunLine, r RunsPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<tr id=\"")
-		if templ_7745c5c3_Err = render.Attribute(run.ID).Write(templ_7745c5c3_Buffer, `console/runs.templ`, 92, 16); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, run.ID)
 		templ_7745c5c3_Buffer.WriteString("\" data-mark=\"")
-		if templ_7745c5c3_Err = render.Attribute(run.mark()).Write(templ_7745c5c3_Buffer, `console/runs.templ`, 92, 41); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, run.mark())
 		templ_7745c5c3_Buffer.WriteString("\"><td class=\"c-state\">")
-		templ_7745c5c3_Err = components.State(run.State).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.State(run.State))
 		templ_7745c5c3_Buffer.WriteString("</td><td class=\"c-flow\"><a class=\"row\" href=\"")
-		if templ_7745c5c3_Err = render.URL(run.path()).Write(templ_7745c5c3_Buffer, `console/runs.templ`, 97, 35); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, run.path())
 		templ_7745c5c3_Buffer.WriteString("\">")
-		if templ_7745c5c3_Err = render.Text(run.Flow).Write(templ_7745c5c3_Buffer, `console/runs.templ`, 97, 48); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, run.Flow)
 		templ_7745c5c3_Buffer.WriteString("</a> <small class=\"muted\">")
-		if templ_7745c5c3_Err = render.Text(run.version()).Write(templ_7745c5c3_Buffer, `console/runs.templ`, 98, 39); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, run.version())
 		templ_7745c5c3_Buffer.WriteString("</small></td><td class=\"c-gist\">")
 		if run.Failure != "" {
 			templ_7745c5c3_Buffer.WriteString("<a href=\"")
-			if templ_7745c5c3_Err = render.URL(components.ErrorDocsURL(string(run.Failure))).Write(templ_7745c5c3_Buffer, `console/runs.templ`, 102, 58); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, components.ErrorDocsURL(string(run.Failure)))
 			templ_7745c5c3_Buffer.WriteString("\" title=\"What this error means\"><code class=\"fault\">")
-			if templ_7745c5c3_Err = render.Text(run.Failure).Write(templ_7745c5c3_Buffer, `console/runs.templ`, 102, 124); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, run.Failure)
 			templ_7745c5c3_Buffer.WriteString("</code></a> <span class=\"muted\">")
-			if templ_7745c5c3_Err = render.Text(run.FailureText).Write(templ_7745c5c3_Buffer, `console/runs.templ`, 103, 41); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, run.FailureText)
 			templ_7745c5c3_Buffer.WriteString("</span>")
 		} else if run.Erased {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"muted\">content erased</span>")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"muted\">")
-			if templ_7745c5c3_Err = render.Text(run.InputSummary).Write(templ_7745c5c3_Buffer, `console/runs.templ`, 107, 42); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, run.InputSummary)
 			templ_7745c5c3_Buffer.WriteString("</span>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</td><td class=\"c-by nowrap\">")
-		if templ_7745c5c3_Err = render.Text(run.By).Write(templ_7745c5c3_Buffer, `console/runs.templ`, 110, 34); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, run.By)
 		templ_7745c5c3_Buffer.WriteString("</td><td class=\"c-at nowrap muted\">")
-		templ_7745c5c3_Err = components.Time(run.CreatedAt, r.Now).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Time(run.CreatedAt, r.Now))
 		templ_7745c5c3_Buffer.WriteString("</td><td class=\"c-took num nowrap\">")
-		if templ_7745c5c3_Err = render.Text(run.took()).Write(templ_7745c5c3_Buffer, `console/runs.templ`, 114, 44); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, run.took())
 		templ_7745c5c3_Buffer.WriteString("</td><td class=\"c-tokens num nowrap\">")
 		if run.Usage.Tokens() > 0 {
-			if templ_7745c5c3_Err = render.Text(components.Count(int(run.Usage.Tokens()))).Write(templ_7745c5c3_Buffer, `console/runs.templ`, 117, 47); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Count(int(run.Usage.Tokens())))
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"muted\">–</span>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</td><td class=\"c-cost num nowrap\">")
 		if run.Usage.Micros() > 0 {
-			if templ_7745c5c3_Err = render.Text(components.Money(run.Usage.Micros())).Write(templ_7745c5c3_Buffer, `console/runs.templ`, 124, 42); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Money(run.Usage.Micros()))
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"muted\">–</span>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</td><td class=\"c-id nowrap\"><code class=\"muted\" title=\"")
-		if templ_7745c5c3_Err = render.Attribute(run.ID).Write(templ_7745c5c3_Buffer, `console/runs.templ`, 130, 37); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, run.ID)
 		templ_7745c5c3_Buffer.WriteString("\">")
-		if templ_7745c5c3_Err = render.Text(shortID(run.ID)).Write(templ_7745c5c3_Buffer, `console/runs.templ`, 130, 57); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, shortID(run.ID))
 		templ_7745c5c3_Buffer.WriteString("</code>")
-		templ_7745c5c3_Err = components.CopyButton("Copy run ID "+run.ID, run.ID).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.CopyButton("Copy run ID "+run.ID, run.ID))
 		templ_7745c5c3_Buffer.WriteString("</td></tr>")
 		return nil
 	})
@@ -290,71 +190,36 @@ func runsFilter(r RunsPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<form class=\"runs-filter\" role=\"search\" action=\"/runs\" data-hx-get=\"/runs\" data-hx-trigger=\"input delay:250ms, submit\" data-hx-sync=\"this:replace\" data-hx-target=\"#runs\" data-hx-select=\"#runs\" data-hx-select-oob=\"#runs-version,#runs-span\" data-hx-swap=\"outerHTML\" data-hx-replace-url=\"true\"><div class=\"bar\"><div class=\"search\">")
-		templ_7745c5c3_Err = components.Icon("search").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("search"))
 		templ_7745c5c3_Buffer.WriteString("<label class=\"unseen\" for=\"q\">Search in inputs and metadata</label> <input class=\"input\" id=\"q\" name=\"q\" type=\"search\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(r.Filter.Query).Write(templ_7745c5c3_Buffer, `console/runs.templ`, 154, 77); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, r.Filter.Query)
 		templ_7745c5c3_Buffer.WriteString("\" placeholder=\"Inputs and metadata\" maxlength=\"200\" autocomplete=\"off\" data-slash aria-keyshortcuts=\"/\"></div>")
-		templ_7745c5c3_Err = runsChoice("flow", "Flow", "All flows", r.Filter.Flow, r.Flows).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, runsChoice("flow", "Flow", "All flows", r.Filter.Flow, r.Flows))
 		templ_7745c5c3_Buffer.WriteString("<span id=\"runs-version\">")
-		templ_7745c5c3_Err = runsChoice("version", "Version", "All versions", r.Filter.Version, r.Versions).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, runsChoice("version", "Version", "All versions", r.Filter.Version, r.Versions))
 		templ_7745c5c3_Buffer.WriteString("</span>")
-		templ_7745c5c3_Err = runsChoice("key", "Key", "All keys", r.Filter.Key, r.Keys).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = runsChoice("trigger", "Started by", "Any trigger", r.Filter.Trigger, runTriggers).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = runsChoice("time", "Time", "", r.Filter.Time, runTimes).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, runsChoice("key", "Key", "All keys", r.Filter.Key, r.Keys))
+		render.Component(ctx, templ_7745c5c3_Buffer, runsChoice("trigger", "Started by", "Any trigger", r.Filter.Trigger, runTriggers))
+		render.Component(ctx, templ_7745c5c3_Buffer, runsChoice("time", "Time", "", r.Filter.Time, runTimes))
 		templ_7745c5c3_Buffer.WriteString("<span id=\"runs-span\" class=\"bar\">")
 		if r.Filter.Time == "custom" {
-			templ_7745c5c3_Err = runsMoment("from", "From (UTC)", r.Filter.From, r.Filter.Errors["from"]).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = runsMoment("until", "until", r.Filter.Until, r.Filter.Errors["until"]).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, runsMoment("from", "From (UTC)", r.Filter.From, r.Filter.Errors["from"]))
+			render.Component(ctx, templ_7745c5c3_Buffer, runsMoment("until", "until", r.Filter.Until, r.Filter.Errors["until"]))
 		}
 		templ_7745c5c3_Buffer.WriteString("</span></div><fieldset class=\"bar states\"><legend class=\"unseen\">State</legend> ")
 		for _, s := range runStates {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"pick\"><input type=\"checkbox\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute("runs-is-"+s).Write(templ_7745c5c3_Buffer, `console/runs.templ`, 174, 47); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "runs-is-"+s)
 			templ_7745c5c3_Buffer.WriteString("\" name=\"state\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(s).Write(templ_7745c5c3_Buffer, `console/runs.templ`, 174, 72); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, s)
 			templ_7745c5c3_Buffer.WriteString("\"")
 			if r.Filter.has(s) {
 				templ_7745c5c3_Buffer.WriteString(" checked")
 			}
 			templ_7745c5c3_Buffer.WriteString("> <label for=\"")
-			if templ_7745c5c3_Err = render.Attribute("runs-is-"+s).Write(templ_7745c5c3_Buffer, `console/runs.templ`, 175, 32); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "runs-is-"+s)
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = components.State(s).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.State(s))
 			templ_7745c5c3_Buffer.WriteString("</label></span>")
 		}
 		templ_7745c5c3_Buffer.WriteString("<noscript><button class=\"btn small\">Show</button></noscript>")
@@ -371,42 +236,28 @@ func runsChoice(name, label, all, value string, options []components.Option) tem
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<label class=\"unseen\" for=\"")
-		if templ_7745c5c3_Err = render.Attribute("runs-"+name+"-is").Write(templ_7745c5c3_Buffer, `console/runs.templ`, 189, 51); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "runs-"+name+"-is")
 		templ_7745c5c3_Buffer.WriteString("\">")
-		if templ_7745c5c3_Err = render.Text(label).Write(templ_7745c5c3_Buffer, `console/runs.templ`, 189, 61); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, label)
 		templ_7745c5c3_Buffer.WriteString("</label> <select class=\"select short\" id=\"")
-		if templ_7745c5c3_Err = render.Attribute("runs-"+name+"-is").Write(templ_7745c5c3_Buffer, `console/runs.templ`, 190, 57); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "runs-"+name+"-is")
 		templ_7745c5c3_Buffer.WriteString("\" name=\"")
-		if templ_7745c5c3_Err = render.Attribute(name).Write(templ_7745c5c3_Buffer, `console/runs.templ`, 190, 71); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, name)
 		templ_7745c5c3_Buffer.WriteString("\">")
 		if all != "" {
 			templ_7745c5c3_Buffer.WriteString("<option value=\"\">")
-			if templ_7745c5c3_Err = render.Text(all).Write(templ_7745c5c3_Buffer, `console/runs.templ`, 192, 25); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, all)
 			templ_7745c5c3_Buffer.WriteString("</option> ")
 		}
 		for _, o := range options {
 			templ_7745c5c3_Buffer.WriteString("<option value=\"")
-			if templ_7745c5c3_Err = render.Attribute(o.Value).Write(templ_7745c5c3_Buffer, `console/runs.templ`, 195, 26); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, o.Value)
 			templ_7745c5c3_Buffer.WriteString("\"")
 			if o.Value == value {
 				templ_7745c5c3_Buffer.WriteString(" selected")
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			if templ_7745c5c3_Err = render.Text(o.Label).Write(templ_7745c5c3_Buffer, `console/runs.templ`, 195, 69); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, o.Label)
 			templ_7745c5c3_Buffer.WriteString("</option>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</select>")
@@ -419,55 +270,28 @@ func runsMoment(name, label, value, problem string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<span class=\"moment\"><label for=\"")
-		if templ_7745c5c3_Err = render.Attribute("runs-"+name).Write(templ_7745c5c3_Buffer, `console/runs.templ`, 202, 29); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "runs-"+name)
 		templ_7745c5c3_Buffer.WriteString("\">")
-		if templ_7745c5c3_Err = render.Text(label).Write(templ_7745c5c3_Buffer, `console/runs.templ`, 202, 39); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, label)
 		templ_7745c5c3_Buffer.WriteString("</label> ")
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<input class=\"input\" type=\"datetime-local\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute("runs-"+name).Write(templ_7745c5c3_Buffer, `console/runs.templ`, 203, 64); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "runs-"+name)
 			templ_7745c5c3_Buffer.WriteString("\" name=\"")
-			if templ_7745c5c3_Err = render.Attribute(name).Write(templ_7745c5c3_Buffer, `console/runs.templ`, 203, 78); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, name)
 			templ_7745c5c3_Buffer.WriteString("\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(value).Write(templ_7745c5c3_Buffer, `console/runs.templ`, 203, 94); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, value)
 			templ_7745c5c3_Buffer.WriteString("\"")
-			templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "input", invalid("runs-"+name, problem))
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+			render.Attributes(ctx, templ_7745c5c3_Buffer, "input", invalid("runs-"+name, problem))
+
 		}
 		templ_7745c5c3_Buffer.WriteString("> ")
 		if problem != "" {
 			templ_7745c5c3_Buffer.WriteString("<small class=\"error\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute("runs-"+name+"-error").Write(templ_7745c5c3_Buffer, `console/runs.templ`, 205, 54); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "runs-"+name+"-error")
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(problem).Write(templ_7745c5c3_Buffer, `console/runs.templ`, 205, 66); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, problem)
 			templ_7745c5c3_Buffer.WriteString("</small>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</span>")

@@ -25,75 +25,43 @@ func WorkspaceSettingsPage(p layout.Page, w WorkspaceSettings) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<section class=\"setting\" aria-labelledby=\"name-title\"><div class=\"about\"><h2 id=\"name-title\">Name</h2><p>Shown in the top bar and in invitations.</p></div>")
 			if p.HasRole(layout.RoleOwner) {
 				templ_7745c5c3_Buffer.WriteString("<form class=\"form\" method=\"post\" action=\"/settings/workspace\" id=\"workspace\">")
-				templ_7745c5c3_Err = components.FormError(w.Errors).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = components.Input(components.Field{Name: "name", Label: "Workspace", Value: w.Name, Autocomplete: "organization", Error: w.Errors["name"], Attrs: templ.Attributes{"maxlength": "80"}}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.FormError(w.Errors))
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "name", Label: "Workspace", Value: w.Name, Autocomplete: "organization", Error: w.Errors["name"], Attrs: templ.Attributes{"maxlength": "80"}}))
 				templ_7745c5c3_Buffer.WriteString("<div class=\"bar\">")
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Rename", Look: components.LookPrimary}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Rename", Look: components.LookPrimary}))
 				templ_7745c5c3_Buffer.WriteString("</div></form>")
 			} else {
 				templ_7745c5c3_Buffer.WriteString("<p class=\"value\">")
-				if templ_7745c5c3_Err = render.Text(w.Name).Write(templ_7745c5c3_Buffer, `console/settings.templ`, 25, 29); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, w.Name)
 				templ_7745c5c3_Buffer.WriteString("</p>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</section><section class=\"setting\" aria-labelledby=\"timezone-title\"><div class=\"about\"><h2 id=\"timezone-title\">Time zone</h2><p>For schedules that name none.</p></div>")
 			if p.HasRole(layout.RoleOwner) {
 				templ_7745c5c3_Buffer.WriteString("<form class=\"form\" method=\"post\" action=\"/settings/timezone\" id=\"timezone-form\">")
-				templ_7745c5c3_Err = components.Select(components.Field{Name: "timezone", Label: "Time zone", Value: w.Timezone, Options: w.Timezones, Error: w.Errors["timezone"]}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Select(components.Field{Name: "timezone", Label: "Time zone", Value: w.Timezone, Options: w.Timezones, Error: w.Errors["timezone"]}))
 				templ_7745c5c3_Buffer.WriteString("<div class=\"bar\">")
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Save time zone"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Save time zone"}))
 				templ_7745c5c3_Buffer.WriteString("</div></form>")
 			} else {
 				templ_7745c5c3_Buffer.WriteString("<p class=\"value\">")
-				if templ_7745c5c3_Err = render.Text(w.Timezone).Write(templ_7745c5c3_Buffer, `console/settings.templ`, 41, 33); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, w.Timezone)
 				templ_7745c5c3_Buffer.WriteString("</p>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</section><section class=\"setting\" aria-labelledby=\"limits-title\"><div class=\"about\"><h2 id=\"limits-title\">Limits</h2><p>For all flows of the workspace together. Runs above the first limit wait; runs above the second are rejected (429).</p></div><dl class=\"facts\"><div><dt>Runs at once</dt><dd>")
-			if templ_7745c5c3_Err = render.Text(w.MaxRunning).Write(templ_7745c5c3_Buffer, `console/settings.templ`, 50, 48); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, w.MaxRunning)
 			templ_7745c5c3_Buffer.WriteString("</dd></div><div><dt>Queue limit</dt><dd>")
-			if templ_7745c5c3_Err = render.Text(w.MaxQueued).Write(templ_7745c5c3_Buffer, `console/settings.templ`, 51, 46); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, w.MaxQueued)
 			templ_7745c5c3_Buffer.WriteString("</dd></div></dl></section><section class=\"setting\" aria-labelledby=\"id-title\"><div class=\"about\"><h2 id=\"id-title\">Workspace ID</h2><p>For the command line, as in <span class=\"mono\">sluice user add --workspace</span>.</p></div>")
-			templ_7745c5c3_Err = components.Code("ID of this workspace", w.ID).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Code("ID of this workspace", w.ID))
 			templ_7745c5c3_Buffer.WriteString("</section>")
 			if w.MayCreate {
 				templ_7745c5c3_Buffer.WriteString("<section class=\"setting\" aria-labelledby=\"new-title\"><div class=\"about\"><h2 id=\"new-title\">Another workspace</h2><p>With its own flows, keys, credentials and members. You’ll be its owner.</p></div><div class=\"bar\">")
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "New workspace", Icon: "plus", Href: "/workspaces/new"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "New workspace", Icon: "plus", Href: "/workspaces/new"}))
 				templ_7745c5c3_Buffer.WriteString("</div></section>")
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Settings(p, layout.TabWorkspace).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, layout.Settings(p, layout.TabWorkspace))
 		return nil
 	})
 }

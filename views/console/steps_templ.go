@@ -20,52 +20,27 @@ func stepTree(r RunPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<section class=\"")
 			var templ_7745c5c3_Var2 = []any{"waterfall", templ.KV("thread", r.Agent != nil)}
-			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var2...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var2).String()).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 1, 0); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+
+			render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var2).String())
 			templ_7745c5c3_Buffer.WriteString("\"")
-			templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "section", r.stepsLabel())
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+			render.Attributes(ctx, templ_7745c5c3_Buffer, "section", r.stepsLabel())
+
 		}
 		templ_7745c5c3_Buffer.WriteString(">")
 		if r.Agent != nil {
-			templ_7745c5c3_Err = agentHead(r.Agent).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, agentHead(r.Agent))
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<header><h2 id=\"run-steps\">Steps</h2><small class=\"muted\">")
-			if templ_7745c5c3_Err = render.Text(r.Fall.summary()).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 14, 43); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, r.Fall.summary())
 			templ_7745c5c3_Buffer.WriteString("</small></header>")
 		}
 		templ_7745c5c3_Buffer.WriteString("<div class=\"step axis-head\" aria-hidden=\"true\"><span class=\"step-name\">Step</span> <span class=\"axis\">")
 		for _, t := range r.Fall.ticks() {
 			templ_7745c5c3_Buffer.WriteString("<span>")
-			if templ_7745c5c3_Err = render.Text(t).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 21, 14); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, t)
 			templ_7745c5c3_Buffer.WriteString("</span>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</span> ")
@@ -76,28 +51,17 @@ func stepTree(r RunPage) templ.Component {
 		for i := range r.Fall.Rows {
 			if r.Fall.Rows[i].Heading != "" {
 				templ_7745c5c3_Buffer.WriteString("<li class=\"step-heading\">")
-				if templ_7745c5c3_Err = render.Text(r.Fall.Rows[i].Heading).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 33, 54); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, r.Fall.Rows[i].Heading)
 				templ_7745c5c3_Buffer.WriteString("</li>")
 			} else if r.Fall.Rows[i].Turn != "" {
-				templ_7745c5c3_Err = threadRow(r.Fall, &r.Fall.Rows[i]).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, threadRow(r.Fall, &r.Fall.Rows[i]))
 			} else {
-				templ_7745c5c3_Err = stepRow(r.Fall, &r.Fall.Rows[i]).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, stepRow(r.Fall, &r.Fall.Rows[i]))
 			}
 		}
 		templ_7745c5c3_Buffer.WriteString("</ol>")
 		if r.Agent != nil {
-			templ_7745c5c3_Err = threadKeys(r.Fall).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, threadKeys(r.Fall))
 		}
 		templ_7745c5c3_Buffer.WriteString("</section>")
 		return nil
@@ -109,115 +73,57 @@ func stepRow(w Waterfall, r *WaterfallRow) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<li class=\"")
 			var templ_7745c5c3_Var8 = []any{r.classes()}
-			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var8...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var8).String()).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 1, 0); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+
+			render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var8).String())
 			templ_7745c5c3_Buffer.WriteString("\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute("row-"+r.Path).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 48, 47); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "row-"+r.Path)
 			templ_7745c5c3_Buffer.WriteString("\"")
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 		}
 		templ_7745c5c3_Buffer.WriteString("><span class=\"step-name\">")
 		if r.Unfolds {
-			templ_7745c5c3_Err = components.Icon(r.twist()).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon(r.twist()))
 		}
-		templ_7745c5c3_Err = stateDot(r.State).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = stepChip(r.Icon, r.Group).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, stateDot(r.State))
+		render.Component(ctx, templ_7745c5c3_Buffer, stepChip(r.Icon, r.Group))
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<a class=\"row\" href=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(r.Link.Path()+"#step")).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 57, 49); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL(r.Link.Path()+"#step"))
 			templ_7745c5c3_Buffer.WriteString("\" title=\"")
-			if templ_7745c5c3_Err = render.Attribute(r.Label).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 58, 19); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, r.Label)
 			templ_7745c5c3_Buffer.WriteString("\" dir=\"auto\"")
 			if r.Current {
 				templ_7745c5c3_Buffer.WriteString(" aria-current=\"true\"")
 			}
-			templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "a", r.Link.Attrs())
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+			render.Attributes(ctx, templ_7745c5c3_Buffer, "a", r.Link.Attrs())
+
 		}
 		templ_7745c5c3_Buffer.WriteString(">")
-		if templ_7745c5c3_Err = render.Text(r.Label).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 64, 13); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, r.Label)
 		templ_7745c5c3_Buffer.WriteString("</a> ")
 		if r.Tries > 1 {
 			templ_7745c5c3_Buffer.WriteString("<small>")
-			if templ_7745c5c3_Err = render.Text(components.Quantity(r.Tries, "attempt")).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 66, 52); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Quantity(r.Tries, "attempt"))
 			templ_7745c5c3_Buffer.WriteString("</small>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</span> ")
 		if len(r.Bars) > 0 {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"axis\">")
-			templ_7745c5c3_Err = stepBars(w, r).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, stepBars(w, r))
 			templ_7745c5c3_Buffer.WriteString("</span> <span class=\"num\">")
-			if templ_7745c5c3_Err = render.Text(r.took()).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 73, 31); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, r.took())
 			templ_7745c5c3_Buffer.WriteString("</span> <span class=\"num cost\">")
-			if templ_7745c5c3_Err = render.Text(r.cost()).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 74, 36); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, r.cost())
 			templ_7745c5c3_Buffer.WriteString("</span>")
 		} else if r.Note != "" {
 			templ_7745c5c3_Buffer.WriteString("<small class=\"why\" title=\"")
-			if templ_7745c5c3_Err = render.Attribute(r.Note).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 76, 36); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, r.Note)
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(r.Note).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 76, 47); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, r.Note)
 			templ_7745c5c3_Buffer.WriteString("</small>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</li>")
@@ -232,105 +138,55 @@ func stepBars(w Waterfall, r *WaterfallRow) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<svg class=\"waterfall-bar\" width=\"100%\" height=\"16\" role=\"img\" aria-label=\"")
-		if templ_7745c5c3_Err = render.Attribute(r.words()).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 83, 86); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, r.words())
 		templ_7745c5c3_Buffer.WriteString("\">")
 		for _, b := range r.Bars {
 			if b.State == "pause" {
 				{
-					templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-					templ_7745c5c3_Buffer := templ.GetBuffer()
-					var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 					templ_7745c5c3_Buffer.WriteString("<line class=\"")
 					var templ_7745c5c3_Var21 = []any{"pause", templ.KV("long", b.Label != "")}
-					templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var21...)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var21).String()).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 1, 0); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+
+					render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var21).String())
 					templ_7745c5c3_Buffer.WriteString("\" x1=\"")
-					if templ_7745c5c3_Err = render.Attribute(w.x(b)).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 86, 72); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, w.x(b))
 					templ_7745c5c3_Buffer.WriteString("\" x2=\"")
-					if templ_7745c5c3_Err = render.Attribute(w.end(b)).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 86, 88); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, w.end(b))
 					templ_7745c5c3_Buffer.WriteString("\" y1=\"8\" y2=\"8\"")
-					templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 				}
 				templ_7745c5c3_Buffer.WriteString("><title>")
-				if templ_7745c5c3_Err = render.Text(b.Title).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 86, 121); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, b.Title)
 				templ_7745c5c3_Buffer.WriteString("</title></line> ")
 				if b.Label != "" {
 					templ_7745c5c3_Buffer.WriteString("<text class=\"waited\" x=\"")
-					if templ_7745c5c3_Err = render.Attribute(w.x(b)).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 88, 36); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, w.x(b))
 					templ_7745c5c3_Buffer.WriteString("\" y=\"12\" dx=\"-4\" text-anchor=\"end\">")
-					if templ_7745c5c3_Err = render.Text(b.Label).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 88, 81); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, b.Label)
 					templ_7745c5c3_Buffer.WriteString("</text> ")
 				}
 			} else {
 				{
-					templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-					templ_7745c5c3_Buffer := templ.GetBuffer()
-					var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 					templ_7745c5c3_Buffer.WriteString("<rect class=\"")
 					var templ_7745c5c3_Var28 = []any{b.State, templ.KV("whole", r.Unfolds && !r.IsTurn), templ.KV("turn", r.IsTurn)}
-					templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var28...)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var28).String()).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 1, 0); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+
+					render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var28).String())
 					templ_7745c5c3_Buffer.WriteString("\" x=\"")
-					if templ_7745c5c3_Err = render.Attribute(w.x(b)).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 91, 109); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, w.x(b))
 					templ_7745c5c3_Buffer.WriteString("\" y=\"5\" width=\"")
-					if templ_7745c5c3_Err = render.Attribute(w.width(b)).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 91, 136); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, w.width(b))
 					templ_7745c5c3_Buffer.WriteString("\" height=\"6\" rx=\"3\"")
-					templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 				}
 				templ_7745c5c3_Buffer.WriteString("><title>")
-				if templ_7745c5c3_Err = render.Text(b.Title).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 91, 173); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, b.Title)
 				templ_7745c5c3_Buffer.WriteString("</title></rect> ")
 			}
 		}
 		for _, x := range w.failures(r) {
 			templ_7745c5c3_Buffer.WriteString("<rect class=\"tick\" x=\"")
-			if templ_7745c5c3_Err = render.Attribute(x).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 95, 27); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, x)
 			templ_7745c5c3_Buffer.WriteString("\" y=\"2\" width=\"2\" height=\"12\"></rect>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</svg>")
@@ -345,42 +201,20 @@ func stateDot(state string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<span class=\"")
 			var templ_7745c5c3_Var35 = []any{"state-dot", string(components.SignOf(state).Tone)}
-			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var35...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var35).String()).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 1, 0); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+
+			render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var35).String())
 			templ_7745c5c3_Buffer.WriteString("\" title=\"")
-			if templ_7745c5c3_Err = render.Attribute(components.StateWord(state)).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 102, 103); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, components.StateWord(state))
 			templ_7745c5c3_Buffer.WriteString("\"")
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 		}
 		templ_7745c5c3_Buffer.WriteString(">")
-		templ_7745c5c3_Err = components.Icon(components.SignOf(state).Icon).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon(components.SignOf(state).Icon))
 		templ_7745c5c3_Buffer.WriteString("<span class=\"unseen\">")
-		if templ_7745c5c3_Err = render.Text(components.StateWord(state)).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 104, 52); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, components.StateWord(state))
 		templ_7745c5c3_Buffer.WriteString("</span></span>")
 		return nil
 	})
@@ -393,34 +227,16 @@ func stepChip(icon, group string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<span class=\"")
 			var templ_7745c5c3_Var40 = []any{"step-chip", "g-" + group}
-			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var40...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var40).String()).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 1, 0); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+
+			render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var40).String())
 			templ_7745c5c3_Buffer.WriteString("\"")
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 		}
 		templ_7745c5c3_Buffer.WriteString(">")
-		templ_7745c5c3_Err = components.Icon(icon).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon(icon))
 		templ_7745c5c3_Buffer.WriteString("</span>")
 		return nil
 	})
@@ -433,188 +249,101 @@ func Step(r RunPage, s StepView) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<section class=\"step-card\" aria-labelledby=\"step-name\" id=\"step\"><header class=\"step-head\">")
-		templ_7745c5c3_Err = stepChip(s.Icon, s.Group).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, stepChip(s.Icon, s.Group))
 		templ_7745c5c3_Buffer.WriteString("<h2><span id=\"step-name\" dir=\"auto\">")
-		if templ_7745c5c3_Err = render.Text(s.Label).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 121, 45); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, s.Label)
 		templ_7745c5c3_Buffer.WriteString("</span> ")
 		if s.Above != "" {
 			templ_7745c5c3_Buffer.WriteString("<small class=\"muted\">")
-			if templ_7745c5c3_Err = render.Text(s.Above).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 123, 35); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, s.Above)
 			templ_7745c5c3_Buffer.WriteString("</small>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</h2>")
 		if s.Call != nil && s.Call.Unknown {
-			templ_7745c5c3_Err = components.Tag(components.ToneWait, "Unknown").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneWait, "Unknown"))
 		} else {
-			templ_7745c5c3_Err = components.State(s.State).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.State(s.State))
 		}
 		if s.Call != nil {
 			if s.Call.Write {
-				templ_7745c5c3_Err = components.Tag(components.ToneNone, "Write").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneNone, "Write"))
 			} else {
-				templ_7745c5c3_Err = components.Tag(components.ToneNone, "Read").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneNone, "Read"))
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if s.Call.Edited {
-				templ_7745c5c3_Err = components.Tag(components.ToneOK, "Edited").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneOK, "Edited"))
 			}
 		}
 		if s.RunPath != "" {
 			templ_7745c5c3_Buffer.WriteString("<a class=\"link open-run\" href=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(s.RunPath)).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 142, 60); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL(s.RunPath))
 			templ_7745c5c3_Buffer.WriteString("\">Open run</a> ")
 		}
 		templ_7745c5c3_Buffer.WriteString("<span class=\"step-next\">")
-		templ_7745c5c3_Err = neighbor(s.Previous, "chevron-up", "Previous step").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = neighbor(s.Next, "chevron-down", "Next step").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, neighbor(s.Previous, "chevron-up", "Previous step"))
+		render.Component(ctx, templ_7745c5c3_Buffer, neighbor(s.Next, "chevron-down", "Next step"))
 		templ_7745c5c3_Buffer.WriteString("<button type=\"button\" class=\"btn quiet small only script-only sheet-close\" data-sheet-close aria-label=\"Close\" title=\"Close\">")
-		templ_7745c5c3_Err = components.Icon("x").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("x"))
 		templ_7745c5c3_Buffer.WriteString("</button></span></header>")
 		if s.Items != nil {
-			templ_7745c5c3_Err = itemStrip(r, s.Items).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, itemStrip(r, s.Items))
 		}
-		templ_7745c5c3_Err = components.Tabs("Step", s.tabs(r.Link)).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Tabs("Step", s.tabs(r.Link)))
 		if len(s.Meta) > 0 {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"step-meta\">")
 			for _, part := range s.Meta {
 				templ_7745c5c3_Buffer.WriteString("<span>")
-				if templ_7745c5c3_Err = render.Text(part).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 159, 17); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, part)
 				templ_7745c5c3_Buffer.WriteString("</span>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		}
 		if s.Error != nil && s.Tab != "attempts" && !r.showsError(s) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"step-part\"><p class=\"result-error\"><a class=\"link\" href=\"")
-			if templ_7745c5c3_Err = render.URL(components.ErrorDocsURL(s.Error.Code)).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 166, 65); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, components.ErrorDocsURL(s.Error.Code))
 			templ_7745c5c3_Buffer.WriteString("\"><code>")
-			if templ_7745c5c3_Err = render.Text(s.Error.Code).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 166, 88); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, s.Error.Code)
 			templ_7745c5c3_Buffer.WriteString("</code></a> <span>")
-			if templ_7745c5c3_Err = render.Text(s.Error.Message).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 168, 23); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, s.Error.Message)
 			templ_7745c5c3_Buffer.WriteString(" <span class=\"muted\">")
-			if templ_7745c5c3_Err = render.Text(s.Error.Advice).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 169, 42); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, s.Error.Advice)
 			templ_7745c5c3_Buffer.WriteString("</span></span></p></div>")
 		}
 		switch {
 		case s.Call != nil && s.Tab == "output":
-			templ_7745c5c3_Err = callBody(s).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, callBody(s))
 		case s.Turn != nil && s.Tab == "output":
-			templ_7745c5c3_Err = turnBody(s).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, turnBody(s))
 		default:
-			templ_7745c5c3_Err = stepBody(s).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, stepBody(s))
 		}
 		if len(s.UsedBy) > 0 && s.Tab == "output" {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"step-part used-by\"><h3>Used by</h3><ul>")
 			for _, to := range s.UsedBy {
 				templ_7745c5c3_Buffer.WriteString("<li>")
-				templ_7745c5c3_Err = stepChip(to.Icon, to.Group).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, stepChip(to.Icon, to.Group))
 				{
-					templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-					templ_7745c5c3_Buffer := templ.GetBuffer()
-					var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 					templ_7745c5c3_Buffer.WriteString("<a class=\"link\" href=\"")
-					if templ_7745c5c3_Err = render.URL(templ.SafeURL(to.Link.Path())).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 189, 59); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.URL(templ_7745c5c3_Buffer, templ.SafeURL(to.Link.Path()))
 					templ_7745c5c3_Buffer.WriteString("\" dir=\"auto\"")
-					templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "a", to.Link.Attrs())
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+					render.Attributes(ctx, templ_7745c5c3_Buffer, "a", to.Link.Attrs())
+
 				}
 				templ_7745c5c3_Buffer.WriteString(">")
-				if templ_7745c5c3_Err = render.Text(to.Label).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 189, 106); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, to.Label)
 				templ_7745c5c3_Buffer.WriteString("</a></li>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</ul></div>")
 		}
 		if s.Items != nil {
-			templ_7745c5c3_Err = itemTable(r, s.Items).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, itemTable(r, s.Items))
 		}
 		if s.Call != nil || s.Turn != nil {
-			templ_7745c5c3_Err = agentFoot(r, s).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, agentFoot(r, s))
 		} else {
-			templ_7745c5c3_Err = stepFoot(r, s).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, stepFoot(r, s))
 		}
 		templ_7745c5c3_Buffer.WriteString("</section>")
 		return nil
@@ -629,48 +358,23 @@ func neighbor(to *RunLink, icon, label string) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if to != nil {
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<a class=\"btn quiet small only\" href=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(to.Path())).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 209, 65); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(to.Path()))
 				templ_7745c5c3_Buffer.WriteString("\" aria-label=\"")
-				if templ_7745c5c3_Err = render.Attribute(label).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 209, 86); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, label)
 				templ_7745c5c3_Buffer.WriteString("\" title=\"")
-				if templ_7745c5c3_Err = render.Attribute(label).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 209, 102); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, label)
 				templ_7745c5c3_Buffer.WriteString("\"")
-				templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "a", to.Attrs())
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+				render.Attributes(ctx, templ_7745c5c3_Buffer, "a", to.Attrs())
+
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			templ_7745c5c3_Err = components.Icon(icon).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon(icon))
 			templ_7745c5c3_Buffer.WriteString("</a>")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"btn quiet small only\" aria-disabled=\"true\" aria-hidden=\"true\">")
-			templ_7745c5c3_Err = components.Icon(icon).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon(icon))
 			templ_7745c5c3_Buffer.WriteString("</span>")
 		}
 		return nil
@@ -685,17 +389,11 @@ func stepBody(s StepView) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		switch s.Tab {
 		case "attempts":
-			templ_7745c5c3_Err = stepTries(s).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, stepTries(s))
 		case "log":
 			templ_7745c5c3_Buffer.WriteString("<div class=\"step-part\">")
 			if s.Log != "" {
-				templ_7745c5c3_Err = components.Log(s.Log).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Log(s.Log))
 			} else {
 				templ_7745c5c3_Buffer.WriteString("<p class=\"none\">This step wrote no log.</p>")
 			}
@@ -703,40 +401,28 @@ func stepBody(s StepView) templ.Component {
 		case "input":
 			templ_7745c5c3_Buffer.WriteString("<div class=\"step-part\">")
 			if len(s.Inputs) > 0 {
-				templ_7745c5c3_Err = components.Values("Input", s.Inputs).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Values("Input", s.Inputs))
 			} else {
 				templ_7745c5c3_Buffer.WriteString("<p class=\"none\">")
-				if templ_7745c5c3_Err = render.Text(s.absence("This step has no input.")).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 237, 59); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, s.absence("This step has no input."))
 				templ_7745c5c3_Buffer.WriteString("</p>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
 		default:
 			templ_7745c5c3_Buffer.WriteString("<div class=\"step-outputs\">")
 			for i := range s.Outputs {
-				templ_7745c5c3_Err = components.Output("step-output-"+components.Count(i), s.Outputs[i]).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Output("step-output-"+components.Count(i), s.Outputs[i]))
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			if len(s.Outputs) == 0 {
 				templ_7745c5c3_Buffer.WriteString("<div class=\"step-part\"><p class=\"none\">")
-				if templ_7745c5c3_Err = render.Text(s.absence("This step has no output.")).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 248, 60); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, s.absence("This step has no output."))
 				templ_7745c5c3_Buffer.WriteString("</p></div>")
 			}
 		}
 		if s.Lost {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"step-part muted\">")
-			if templ_7745c5c3_Err = render.Text(LostHelp).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 253, 39); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, LostHelp)
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		}
 		return nil
@@ -750,10 +436,7 @@ func stepTries(s StepView) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"step-part\">")
-		templ_7745c5c3_Err = tryList(s).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, tryList(s))
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		return nil
 	})
@@ -765,66 +448,43 @@ func tryList(s StepView) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if len(s.Tries) == 0 {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"none\">")
-			if templ_7745c5c3_Err = render.Text(s.absence("This step has not started.")).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 266, 60); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, s.absence("This step has not started."))
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<ol class=\"tries\">")
 			for _, t := range s.Tries {
 				templ_7745c5c3_Buffer.WriteString("<li>")
-				templ_7745c5c3_Err = stateDot(t.State).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, stateDot(t.State))
 				templ_7745c5c3_Buffer.WriteString("<b>Attempt ")
-				if templ_7745c5c3_Err = render.Text(components.Count(t.Number)).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 272, 45); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, components.Count(t.Number))
 				templ_7745c5c3_Buffer.WriteString("</b> <span class=\"tried\">")
 				if t.Code != "" {
 					templ_7745c5c3_Buffer.WriteString("<code>")
-					if templ_7745c5c3_Err = render.Text(t.Code).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 275, 22); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, t.Code)
 					templ_7745c5c3_Buffer.WriteString("</code> ")
 				}
-				if templ_7745c5c3_Err = render.Text(t.Text).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 277, 15); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, t.Text)
 				templ_7745c5c3_Buffer.WriteString(" ")
 				if t.Model != "" {
 					templ_7745c5c3_Buffer.WriteString("<code class=\"model\">")
-					if templ_7745c5c3_Err = render.Text(t.Model).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 279, 37); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, t.Model)
 					templ_7745c5c3_Buffer.WriteString("</code> ")
 				}
 				if t.Cost != "" {
 					templ_7745c5c3_Buffer.WriteString("<span class=\"cost\">")
-					if templ_7745c5c3_Err = render.Text(t.Cost).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 282, 35); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, t.Cost)
 					templ_7745c5c3_Buffer.WriteString("</span>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</span> <time class=\"num\" datetime=\"")
-				if templ_7745c5c3_Err = render.Attribute(components.MachineTime(t.At)).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 285, 63); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, components.MachineTime(t.At))
 				templ_7745c5c3_Buffer.WriteString("\" title=\"")
-				if templ_7745c5c3_Err = render.Attribute(t.began()).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 285, 83); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, t.began())
 				templ_7745c5c3_Buffer.WriteString("\">")
-				if templ_7745c5c3_Err = render.Text(t.took()).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 285, 96); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, t.took())
 				templ_7745c5c3_Buffer.WriteString("</time></li>")
 				if t.Pause != "" {
 					templ_7745c5c3_Buffer.WriteString("<li class=\"pause\"><span>waited ")
-					if templ_7745c5c3_Err = render.Text(t.Pause).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 288, 46); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, t.Pause)
 					templ_7745c5c3_Buffer.WriteString("</span></li>")
 				}
 			}
@@ -843,22 +503,14 @@ func stepFoot(r RunPage, s StepView) templ.Component {
 		if r.MayRun && s.MayRerun || s.EditPath != "" {
 			templ_7745c5c3_Buffer.WriteString("<footer class=\"step-foot\">")
 			if r.MayRun && s.MayRerun {
-				templ_7745c5c3_Err = rerun(r, components.Button{Label: "Rerun from here", Icon: "rotate-ccw", Name: "from", Value: s.Node}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, rerun(r, components.Button{Label: "Rerun from here", Icon: "rotate-ccw", Name: "from", Value: s.Node}))
 			}
 			if s.EditPath != "" {
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Edit node", Icon: "pencil", Href: s.EditPath}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Edit node", Icon: "pencil", Href: s.EditPath}))
 			}
 			if r.MayRun && s.MayRerun {
 				templ_7745c5c3_Buffer.WriteString("<small class=\"muted\">")
-				if templ_7745c5c3_Err = render.Text(s.kept()).Write(templ_7745c5c3_Buffer, `console/steps.templ`, 306, 35); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, s.kept())
 				templ_7745c5c3_Buffer.WriteString("</small>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</footer>")

@@ -26,57 +26,30 @@ func Usage(p layout.Page, u UsagePage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var2 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\"><h1>Usage</h1>")
-			templ_7745c5c3_Err = components.DocsLink("models#what-it-costs").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.DocsLink("models#what-it-costs"))
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			if u.empty() && len(u.Filter.Errors) == 0 {
 				templ_7745c5c3_Var3 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-					templ_7745c5c3_Err = components.Press(components.Button{Label: "Open a flow and run it", Look: components.LookPrimary, Icon: "workflow", Href: "/flows"}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ_7745c5c3_Err = components.Press(components.Button{Label: "Show 90 days", Href: "/usage?range=90"}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Open a flow and run it", Look: components.LookPrimary, Icon: "workflow", Href: "/flows"}))
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Show 90 days", Href: "/usage?range=90"}))
 					return nil
 				})
-				templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "chart-no-axes-column", Title: "No usage in the last 30 days", Text: "Runs, success, latency, tokens and cost per day appear here once a run has ended."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer, components.EmptyState(components.Empty{Icon: "chart-no-axes-column", Title: "No usage in the last 30 days", Text: "Runs, success, latency, tokens and cost per day appear here once a run has ended."}))
 			} else {
-				templ_7745c5c3_Err = usageFilter(u).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = UsageNumbers(u).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, usageFilter(u))
+				render.Component(ctx, templ_7745c5c3_Buffer, UsageNumbers(u))
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if len(u.Budgets) > 0 {
-				templ_7745c5c3_Err = usageBudgets(u).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, usageBudgets(u))
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if len(u.Quotas) > 0 {
-				templ_7745c5c3_Err = usageQuotas(u.Quotas).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, usageQuotas(u.Quotas))
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, layout.Layout(p))
 		return nil
 	})
 }
@@ -86,34 +59,16 @@ func usageFilter(u UsagePage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<form class=\"bar runs-filter\" role=\"search\" aria-label=\"Filters\" action=\"/usage\" data-hx-get=\"/usage\" data-hx-trigger=\"change, submit\" data-hx-sync=\"this:replace\" data-hx-target=\"#usage\" data-hx-select=\"#usage\" data-hx-select-oob=\"#usage-span\" data-hx-swap=\"outerHTML\" data-hx-replace-url=\"true\">")
-		templ_7745c5c3_Err = runsChoice("range", "Days", "", u.Filter.Range, usageRanges).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, runsChoice("range", "Days", "", u.Filter.Range, usageRanges))
 		templ_7745c5c3_Buffer.WriteString("<span id=\"usage-span\" class=\"bar\">")
 		if u.Filter.Range == "custom" {
-			templ_7745c5c3_Err = usageDayField("from", "From", u.Filter.From, u.Filter.Errors["from"]).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = usageDayField("until", "until", u.Filter.Until, u.Filter.Errors["until"]).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, usageDayField("from", "From", u.Filter.From, u.Filter.Errors["from"]))
+			render.Component(ctx, templ_7745c5c3_Buffer, usageDayField("until", "until", u.Filter.Until, u.Filter.Errors["until"]))
 		}
 		templ_7745c5c3_Buffer.WriteString("</span>")
-		templ_7745c5c3_Err = runsChoice("flow", "Flow", "All flows", u.Filter.Flow, u.Flows).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = runsChoice("key", "Key", "All keys", u.Filter.Key, u.Keys).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = runsChoice("model", "Model", "All models", u.Filter.Model, u.Models).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, runsChoice("flow", "Flow", "All flows", u.Filter.Flow, u.Flows))
+		render.Component(ctx, templ_7745c5c3_Buffer, runsChoice("key", "Key", "All keys", u.Filter.Key, u.Keys))
+		render.Component(ctx, templ_7745c5c3_Buffer, runsChoice("model", "Model", "All models", u.Filter.Model, u.Models))
 		templ_7745c5c3_Buffer.WriteString("<noscript><button class=\"btn\">Show</button></noscript></form>")
 		return nil
 	})
@@ -124,55 +79,28 @@ func usageDayField(name, label, value, problem string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<span class=\"moment\"><label for=\"")
-		if templ_7745c5c3_Err = render.Attribute("usage-"+name).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 67, 30); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "usage-"+name)
 		templ_7745c5c3_Buffer.WriteString("\">")
-		if templ_7745c5c3_Err = render.Text(label).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 67, 40); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, label)
 		templ_7745c5c3_Buffer.WriteString("</label> ")
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<input class=\"input\" type=\"date\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute("usage-"+name).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 68, 55); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "usage-"+name)
 			templ_7745c5c3_Buffer.WriteString("\" name=\"")
-			if templ_7745c5c3_Err = render.Attribute(name).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 68, 69); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, name)
 			templ_7745c5c3_Buffer.WriteString("\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(value).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 68, 85); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, value)
 			templ_7745c5c3_Buffer.WriteString("\"")
-			templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "input", invalid("usage-"+name, problem))
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+			render.Attributes(ctx, templ_7745c5c3_Buffer, "input", invalid("usage-"+name, problem))
+
 		}
 		templ_7745c5c3_Buffer.WriteString("> ")
 		if problem != "" {
 			templ_7745c5c3_Buffer.WriteString("<small class=\"error\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute("usage-"+name+"-error").Write(templ_7745c5c3_Buffer, `console/usage.templ`, 70, 55); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "usage-"+name+"-error")
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(problem).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 70, 67); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, problem)
 			templ_7745c5c3_Buffer.WriteString("</small>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</span>")
@@ -193,29 +121,14 @@ func UsageNumbers(u UsagePage) templ.Component {
 		if len(u.Days) > 0 {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"charts\">")
 			for _, c := range u.charts() {
-				templ_7745c5c3_Err = usageCard(c).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, usageCard(c))
 			}
 			templ_7745c5c3_Buffer.WriteString("</div><div class=\"tops\">")
-			templ_7745c5c3_Err = usageTop("Flows", u.TopFlows).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = usageTop("Keys", u.TopKeys).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = usageTop("Models", u.TopModels).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, usageTop("Flows", u.TopFlows))
+			render.Component(ctx, templ_7745c5c3_Buffer, usageTop("Keys", u.TopKeys))
+			render.Component(ctx, templ_7745c5c3_Buffer, usageTop("Models", u.TopModels))
 			templ_7745c5c3_Buffer.WriteString("</div><details class=\"card numbers\"><summary class=\"title\">Numbers by day</summary>")
-			templ_7745c5c3_Err = usageTable(u).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, usageTable(u))
 			templ_7745c5c3_Buffer.WriteString("</details><p class=\"muted\">")
 			if len(u.Hours) > 0 {
 				templ_7745c5c3_Buffer.WriteString("The last 24 hours, in UTC. From tomorrow on, the charts are by day. ")
@@ -234,138 +147,73 @@ func usageCard(c usageChart) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<section class=\"card chart\"><h2>")
-		if templ_7745c5c3_Err = render.Text(c.title).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 110, 15); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, c.title)
 		templ_7745c5c3_Buffer.WriteString("</h2><p class=\"figure\"><b>")
-		if templ_7745c5c3_Err = render.Text(c.value).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 111, 32); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, c.value)
 		templ_7745c5c3_Buffer.WriteString("</b> <small class=\"muted\">")
-		if templ_7745c5c3_Err = render.Text(c.change).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 111, 70); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, c.change)
 		templ_7745c5c3_Buffer.WriteString("</small></p><div class=\"plot\"><ol class=\"ticks muted\" aria-hidden=\"true\">")
 		for _, t := range c.ticks {
 			templ_7745c5c3_Buffer.WriteString("<li>")
-			if templ_7745c5c3_Err = render.Text(t).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 115, 12); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, t)
 			templ_7745c5c3_Buffer.WriteString("</li>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</ol><svg viewBox=\"")
-		if templ_7745c5c3_Err = render.Attribute(c.viewBox()).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 118, 29); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, c.viewBox())
 		templ_7745c5c3_Buffer.WriteString("\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"")
-		if templ_7745c5c3_Err = render.Attribute(c.words).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 118, 90); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, c.words)
 		templ_7745c5c3_Buffer.WriteString("\"><title>")
-		if templ_7745c5c3_Err = render.Text(c.words).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 119, 20); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, c.words)
 		templ_7745c5c3_Buffer.WriteString("</title><path class=\"grid\" d=\"")
-		if templ_7745c5c3_Err = render.Attribute(c.gridLines()).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 120, 40); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, c.gridLines())
 		templ_7745c5c3_Buffer.WriteString("\"></path>")
-		templ_7745c5c3_Err = components.Rects(c.bars).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Rects(c.bars))
 		for _, l := range c.lines {
 			if l.path != "" {
 				{
-					templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-					templ_7745c5c3_Buffer := templ.GetBuffer()
-					var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 					templ_7745c5c3_Buffer.WriteString("<path d=\"")
-					if templ_7745c5c3_Err = render.Attribute(l.path).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 124, 22); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, l.path)
 					templ_7745c5c3_Buffer.WriteString("\" class=\"")
 					var templ_7745c5c3_Var24 = []any{l.look()}
-					templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var24...)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var24).String()).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 1, 0); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+
+					render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var24).String())
 					templ_7745c5c3_Buffer.WriteString("\"")
-					templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 				}
 				templ_7745c5c3_Buffer.WriteString("></path> ")
 			}
 		}
 		for i, tip := range c.tips {
 			templ_7745c5c3_Buffer.WriteString("<rect class=\"day\" x=\"")
-			if templ_7745c5c3_Err = render.Attribute(strconv.Itoa(i*dayStep)).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 128, 52); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, strconv.Itoa(i*dayStep))
 			templ_7745c5c3_Buffer.WriteString("\" y=\"0\" width=\"")
-			if templ_7745c5c3_Err = render.Attribute(strconv.Itoa(dayStep)).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 128, 90); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, strconv.Itoa(dayStep))
 			templ_7745c5c3_Buffer.WriteString("\" height=\"")
-			if templ_7745c5c3_Err = render.Attribute(strconv.Itoa(usageHeight)).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 128, 127); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, strconv.Itoa(usageHeight))
 			templ_7745c5c3_Buffer.WriteString("\"><title>")
-			if templ_7745c5c3_Err = render.Text(tip).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 128, 142); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, tip)
 			templ_7745c5c3_Buffer.WriteString("</title></rect>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</svg></div><div class=\"axis muted\"><small>")
-		if templ_7745c5c3_Err = render.Text(c.from).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 133, 18); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, c.from)
 		templ_7745c5c3_Buffer.WriteString("</small><ul class=\"legend\">")
 		for _, l := range c.legend {
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<li class=\"")
 				var templ_7745c5c3_Var31 = []any{l[0]}
-				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var31...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var31).String()).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 1, 0); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+
+				render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var31).String())
 				templ_7745c5c3_Buffer.WriteString("\"")
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			if templ_7745c5c3_Err = render.Text(l[1]).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 136, 30); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, l[1])
 			templ_7745c5c3_Buffer.WriteString("</li>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</ul><small>")
-		if templ_7745c5c3_Err = render.Text(c.until).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 139, 19); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, c.until)
 		templ_7745c5c3_Buffer.WriteString("</small></div></section>")
 		return nil
 	})
@@ -376,9 +224,7 @@ func usageTop(title string, parts []UsagePart) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<section class=\"card top-of\"><h2>")
-		if templ_7745c5c3_Err = render.Text(title).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 146, 13); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, title)
 		templ_7745c5c3_Buffer.WriteString("</h2>")
 		if len(parts) == 0 {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"muted none\">No usage in this range.</p>")
@@ -388,34 +234,21 @@ func usageTop(title string, parts []UsagePart) templ.Component {
 				templ_7745c5c3_Buffer.WriteString("<li><span class=\"line\">")
 				if part.Href != "" {
 					templ_7745c5c3_Buffer.WriteString("<a href=\"")
-					if templ_7745c5c3_Err = render.URL(part.path()).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 155, 29); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.URL(templ_7745c5c3_Buffer, part.path())
 					templ_7745c5c3_Buffer.WriteString("\">")
-					if templ_7745c5c3_Err = render.Text(part.Name).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 155, 43); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, part.Name)
 					templ_7745c5c3_Buffer.WriteString("</a> ")
 				} else {
 					templ_7745c5c3_Buffer.WriteString("<span>")
-					if templ_7745c5c3_Err = render.Text(part.Name).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 157, 25); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, part.Name)
 					templ_7745c5c3_Buffer.WriteString("</span> ")
 				}
 				templ_7745c5c3_Buffer.WriteString("<span class=\"num\">")
-				if templ_7745c5c3_Err = render.Text(part.Amount).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 159, 38); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, part.Amount)
 				templ_7745c5c3_Buffer.WriteString("<small class=\"muted\">")
-				if templ_7745c5c3_Err = render.Text(components.Percent(part.Share)).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 159, 93); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, components.Percent(part.Share))
 				templ_7745c5c3_Buffer.WriteString("</small></span></span>")
-				templ_7745c5c3_Err = components.ShareBar(part.share()).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.ShareBar(part.share()))
 				templ_7745c5c3_Buffer.WriteString("</li>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</ul>")
@@ -434,41 +267,26 @@ func usageBudgets(u UsagePage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<li><span class=\"line\"><span>")
 			if b.Href != "" {
 				templ_7745c5c3_Buffer.WriteString("<a href=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(b.Href)).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 179, 39); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(b.Href))
 				templ_7745c5c3_Buffer.WriteString("\">")
-				if templ_7745c5c3_Err = render.Text(b.Name).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 179, 50); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, b.Name)
 				templ_7745c5c3_Buffer.WriteString("</a> ")
 			} else {
-				if templ_7745c5c3_Err = render.Text(b.Name).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 181, 16); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, b.Name)
 				templ_7745c5c3_Buffer.WriteString(" ")
 			}
 			templ_7745c5c3_Buffer.WriteString("<small class=\"muted\">")
-			if templ_7745c5c3_Err = render.Text(b.whose()).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 183, 39); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, b.whose())
 			templ_7745c5c3_Buffer.WriteString("</small></span> <span class=\"num\">")
-			if templ_7745c5c3_Err = render.Text(b.label()).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 185, 35); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, b.label())
 			templ_7745c5c3_Buffer.WriteString("</span></span>")
-			templ_7745c5c3_Err = components.ShareBar(b.share()).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.ShareBar(b.share()))
 			templ_7745c5c3_Buffer.WriteString("</li>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</ul>")
 		if u.MoreBudgets > 0 {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"muted\">")
-			if templ_7745c5c3_Err = render.Text(components.Count(u.MoreBudgets)).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 192, 53); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Count(u.MoreBudgets))
 			templ_7745c5c3_Buffer.WriteString(" more have used smaller shares.</p>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</section>")
@@ -483,29 +301,20 @@ func usageQuotas(quotas []UsageQuota) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<section class=\"card top-of\" id=\"storage\"><h2>Storage</h2><p class=\"muted\">What this workspace stores. Ended runs and their files are deleted after the retention period.</p><ul>")
 		for _, q := range quotas {
 			templ_7745c5c3_Buffer.WriteString("<li><span class=\"line\"><span>")
-			if templ_7745c5c3_Err = render.Text(q.title()).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 205, 23); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, q.title())
 			templ_7745c5c3_Buffer.WriteString("</span> <span class=\"num\">")
-			if templ_7745c5c3_Err = render.Text(q.label()).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 207, 18); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, q.label())
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if q.Limit == 0 {
 				templ_7745c5c3_Buffer.WriteString("<small class=\"muted\">no limit</small>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</span></span> ")
 			if q.Limit > 0 {
-				templ_7745c5c3_Err = components.ShareBar(q.share()).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.ShareBar(q.share()))
 			}
 			if advice := q.advice(); advice != "" {
 				templ_7745c5c3_Buffer.WriteString("<p class=\"muted\">")
-				if templ_7745c5c3_Err = render.Text(advice).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 217, 31); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, advice)
 				templ_7745c5c3_Buffer.WriteString("</p>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</li>")
@@ -523,50 +332,29 @@ func usageTable(u UsagePage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<thead><tr><th scope=\"col\">Day</th><th scope=\"col\" class=\"num\">Runs</th><th scope=\"col\" class=\"num\">Failed</th><th scope=\"col\" class=\"num\">Success</th><th scope=\"col\" class=\"num\">Median</th><th scope=\"col\" class=\"num\">p95</th><th scope=\"col\" class=\"num\">Input tokens</th><th scope=\"col\" class=\"num\">Output tokens</th><th scope=\"col\" class=\"num\">Cost</th></tr></thead> <tbody>")
 			for _, d := range u.Days {
 				templ_7745c5c3_Buffer.WriteString("<tr><th scope=\"row\" class=\"nowrap\">")
-				if templ_7745c5c3_Err = render.Text(wording.Day(d.Day)).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 243, 56); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, wording.Day(d.Day))
 				templ_7745c5c3_Buffer.WriteString("</th><td class=\"num\">")
-				if templ_7745c5c3_Err = render.Text(components.Count(int(d.Runs))).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 244, 52); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, components.Count(int(d.Runs)))
 				templ_7745c5c3_Buffer.WriteString("</td><td class=\"num\">")
-				if templ_7745c5c3_Err = render.Text(components.Count(int(d.Failed))).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 245, 54); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, components.Count(int(d.Failed)))
 				templ_7745c5c3_Buffer.WriteString("</td><td class=\"num nowrap\">")
-				if templ_7745c5c3_Err = render.Text(d.successText()).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 246, 45); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, d.successText())
 				templ_7745c5c3_Buffer.WriteString("</td><td class=\"num nowrap\">")
-				if templ_7745c5c3_Err = render.Text(durationText(d.Median)).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 247, 52); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, durationText(d.Median))
 				templ_7745c5c3_Buffer.WriteString("</td><td class=\"num nowrap\">")
-				if templ_7745c5c3_Err = render.Text(durationText(d.P95)).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 248, 49); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, durationText(d.P95))
 				templ_7745c5c3_Buffer.WriteString("</td><td class=\"num\">")
-				if templ_7745c5c3_Err = render.Text(components.Count(int(d.InputTokens))).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 249, 59); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, components.Count(int(d.InputTokens)))
 				templ_7745c5c3_Buffer.WriteString("</td><td class=\"num\">")
-				if templ_7745c5c3_Err = render.Text(components.Count(int(d.OutputTokens))).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 250, 60); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, components.Count(int(d.OutputTokens)))
 				templ_7745c5c3_Buffer.WriteString("</td><td class=\"num nowrap\">")
-				if templ_7745c5c3_Err = render.Text(costValue(d.UsageSum)).Write(templ_7745c5c3_Buffer, `console/usage.templ`, 251, 51); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, costValue(d.UsageSum))
 				templ_7745c5c3_Buffer.WriteString("</td></tr>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</tbody>")
 			return nil
 		})
-		templ_7745c5c3_Err = components.Table("Usage by day").Render(templ.WithChildren(ctx, templ_7745c5c3_Var54), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var54), templ_7745c5c3_Buffer, components.Table("Usage by day"))
 		return nil
 	})
 }

@@ -23,73 +23,40 @@ func Webhooks(p layout.Page, w WebhooksPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var2 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: w.FlowID, Name: w.Flow, Live: w.LiveVersion, Here: "Webhooks"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: w.FlowID, Name: w.Flow, Live: w.LiveVersion, Here: "Webhooks"}))
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\"><h1>Webhooks</h1>")
-			templ_7745c5c3_Err = components.DocsLink("webhooks").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.DocsLink("webhooks"))
 			templ_7745c5c3_Buffer.WriteString("<div class=\"actions\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Deliveries", Icon: "webhook", Href: "/deliveries?flow=" + w.FlowID}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Deliveries", Icon: "webhook", Href: "/deliveries?flow=" + w.FlowID}))
 			templ_7745c5c3_Buffer.WriteString("</div></div>")
 			for _, e := range w.Endpoints {
 				if e.Problem != "" {
-					templ_7745c5c3_Err = endpointNote(e).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, endpointNote(e))
 				}
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if len(w.Nodes) == 0 {
 				templ_7745c5c3_Var3 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-					templ_7745c5c3_Err = components.Press(components.Button{Label: "Open the flow", Icon: "workflow", Look: components.LookPrimary, Href: "/flows/" + w.FlowID}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Open the flow", Icon: "workflow", Look: components.LookPrimary, Href: "/flows/" + w.FlowID}))
 					return nil
 				})
-				templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "webhook", Title: "No webhook node", Text: "Add one to send outputs to your program as soon as they are available. Callers can also request a webhook in run_options."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer, components.EmptyState(components.Empty{Icon: "webhook", Title: "No webhook node", Text: "Add one to send outputs to your program as soon as they are available. Callers can also request a webhook in run_options."}))
 			}
 			for _, n := range w.Nodes {
-				templ_7745c5c3_Err = webhookNode(w, n).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, webhookNode(w, n))
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if len(w.Endpoints) > 0 {
 				templ_7745c5c3_Buffer.WriteString("<h2>Endpoints</h2><div class=\"stacks\">")
-				templ_7745c5c3_Err = endpointTable(w.Endpoints, w.Now, w.MayEdit).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, endpointTable(w.Endpoints, w.Now, w.MayEdit))
 				templ_7745c5c3_Buffer.WriteString("</div>")
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
-			templ_7745c5c3_Err = signingSecret(w).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = verifySignature(w).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, signingSecret(w))
+			render.Component(ctx, templ_7745c5c3_Buffer, verifySignature(w))
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, layout.Layout(p))
 		return nil
 	})
 }
@@ -99,67 +66,36 @@ func webhookNode(w WebhooksPage, n WebhookNode) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<section class=\"card\" aria-label=\"")
-		if templ_7745c5c3_Err = render.Attribute("Webhook "+n.Label).Write(templ_7745c5c3_Buffer, `console/webhooks.templ`, 45, 56); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "Webhook "+n.Label)
 		templ_7745c5c3_Buffer.WriteString("\" id=\"")
-		if templ_7745c5c3_Err = render.Attribute(n.anchor()).Write(templ_7745c5c3_Buffer, `console/webhooks.templ`, 45, 74); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, n.anchor())
 		templ_7745c5c3_Buffer.WriteString("\"><h2>")
-		if templ_7745c5c3_Err = render.Text(n.Label).Write(templ_7745c5c3_Buffer, `console/webhooks.templ`, 47, 12); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, n.Label)
 		templ_7745c5c3_Buffer.WriteString(" ")
 		if n.Live {
-			templ_7745c5c3_Err = components.Tag(components.ToneOK, "live").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneOK, "live"))
 		} else {
-			templ_7745c5c3_Err = components.Tag(components.ToneNone, "draft").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneNone, "draft"))
 		}
 		templ_7745c5c3_Buffer.WriteString("</h2><div class=\"body form\"><p class=\"muted\">Sends ")
-		if templ_7745c5c3_Err = render.Text(n.Outputs).Write(templ_7745c5c3_Buffer, `console/webhooks.templ`, 55, 37); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, n.Outputs)
 		templ_7745c5c3_Buffer.WriteString(". Signed with ")
-		if templ_7745c5c3_Err = render.Text(n.Secret).Write(templ_7745c5c3_Buffer, `console/webhooks.templ`, 55, 63); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, n.Secret)
 		templ_7745c5c3_Buffer.WriteString(".</p>")
 		if n.Signing != nil {
-			templ_7745c5c3_Err = secretBox(w, *n.Signing).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, secretBox(w, *n.Signing))
 		}
 		if w.MayEdit {
 			templ_7745c5c3_Buffer.WriteString("<form class=\"form\" method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(w.actionURL("/test")).Write(templ_7745c5c3_Buffer, `console/webhooks.templ`, 60, 66); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, w.actionURL("/test"))
 			templ_7745c5c3_Buffer.WriteString("\"><input type=\"hidden\" name=\"node\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(n.ID).Write(templ_7745c5c3_Buffer, `console/webhooks.templ`, 61, 50); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, n.ID)
 			templ_7745c5c3_Buffer.WriteString("\"> <input type=\"hidden\" name=\"from\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(n.From).Write(templ_7745c5c3_Buffer, `console/webhooks.templ`, 62, 52); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, n.From)
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = components.Input(components.Field{ID: "test-" + n.From + "-" + n.ID, Name: "url", Label: "Send a test to", Type: "url", Value: n.URL, Placeholder: "https://example.com/hooks", Error: n.Error, Help: "Sends a signed message of type “test” once, with example values and no run."}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{ID: "test-" + n.From + "-" + n.ID, Name: "url", Label: "Send a test to", Type: "url", Value: n.URL, Placeholder: "https://example.com/hooks", Error: n.Error, Help: "Sends a signed message of type “test” once, with example values and no run."}))
 			templ_7745c5c3_Buffer.WriteString("<div class=\"bar\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Send a test", Icon: "send"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Send a test", Icon: "send"}))
 			templ_7745c5c3_Buffer.WriteString("</div></form>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div></section>")
@@ -175,10 +111,7 @@ func signingSecret(w WebhooksPage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if w.Shared {
 			templ_7745c5c3_Buffer.WriteString("<section class=\"card\" aria-labelledby=\"signing\" id=\"secret\"><h2 id=\"signing\">Signing secret of this flow</h2><div class=\"body form\"><p class=\"muted\">Used by older webhooks until you replace their secret.</p>")
-			templ_7745c5c3_Err = secretBox(w, w.Signing).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, secretBox(w, w.Signing))
 			templ_7745c5c3_Buffer.WriteString("</div></section>")
 		}
 		return nil
@@ -193,40 +126,23 @@ func secretBox(w WebhooksPage, s SigningBox) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		for _, at := range s.Before {
 			templ_7745c5c3_Buffer.WriteString("<p>The previous secret signs too until ")
-			if templ_7745c5c3_Err = render.Text(wording.Moment(at)).Write(templ_7745c5c3_Buffer, `console/webhooks.templ`, 89, 61); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, wording.Moment(at))
 			templ_7745c5c3_Buffer.WriteString(": messages carry both signatures.</p>")
 		}
 		if s.Secret != "" {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"code\"><pre tabindex=\"0\" role=\"region\" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute("Signing secret of "+s.Label).Write(templ_7745c5c3_Buffer, `console/webhooks.templ`, 92, 95); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "Signing secret of "+s.Label)
 			templ_7745c5c3_Buffer.WriteString("\"><code>")
-			if templ_7745c5c3_Err = render.Text(s.Secret).Write(templ_7745c5c3_Buffer, `console/webhooks.templ`, 92, 114); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, s.Secret)
 			templ_7745c5c3_Buffer.WriteString("</code></pre>")
-			templ_7745c5c3_Err = components.CopyButton("Copy the signing secret", s.Secret).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.CopyButton("Copy the signing secret", s.Secret))
 			templ_7745c5c3_Buffer.WriteString("</div>")
 		} else if w.MayEdit {
 			templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(w.actionURL("/secret#"+s.Anchor)).Write(templ_7745c5c3_Buffer, `console/webhooks.templ`, 94, 65); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, w.actionURL("/secret#"+s.Anchor))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = s.fields().Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Show the secret", Icon: "eye"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, s.fields())
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Show the secret", Icon: "eye"}))
 			templ_7745c5c3_Buffer.WriteString("</form><p class=\"help\">The audit log records that it was shown.</p>")
 		}
 		if w.MayEdit {
@@ -235,38 +151,19 @@ func secretBox(w WebhooksPage, s SigningBox) templ.Component {
 				templ_7745c5c3_Buffer.WriteString(" open")
 			}
 			templ_7745c5c3_Buffer.WriteString("><summary>Replace the secret</summary><form class=\"form\" method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(w.actionURL("/rotate")).Write(templ_7745c5c3_Buffer, `console/webhooks.templ`, 103, 67); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, w.actionURL("/rotate"))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = s.fields().Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Select(components.Field{ID: "overlap-" + s.Anchor, Name: "overlap", Label: "Keep old secret valid", Value: OverlapUsual, Options: Overlaps, Error: s.Error, Help: "Until then messages carry both signatures, so receivers can switch without losing one. Choose “not at all” if the secret leaked."}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, s.fields())
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Select(components.Field{ID: "overlap-" + s.Anchor, Name: "overlap", Label: "Keep old secret valid", Value: OverlapUsual, Options: Overlaps, Error: s.Error, Help: "Until then messages carry both signatures, so receivers can switch without losing one. Choose “not at all” if the secret leaked."}))
 			templ_7745c5c3_Buffer.WriteString("<div class=\"bar\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Replace", Look: components.LookDanger}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Replace", Look: components.LookDanger}))
 			templ_7745c5c3_Buffer.WriteString("</div></form></details> ")
 			if len(s.Before) > 0 && !s.Inherited {
 				templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-				if templ_7745c5c3_Err = render.URL(w.actionURL("/end")).Write(templ_7745c5c3_Buffer, `console/webhooks.templ`, 112, 51); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, w.actionURL("/end"))
 				templ_7745c5c3_Buffer.WriteString("\">")
-				templ_7745c5c3_Err = s.fields().Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Revoke old secret now"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, s.fields())
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Revoke old secret now"}))
 				templ_7745c5c3_Buffer.WriteString("</form>")
 			}
 		}
@@ -282,13 +179,9 @@ func (s SigningBox) fields() templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if s.Node != "" {
 			templ_7745c5c3_Buffer.WriteString("<input type=\"hidden\" name=\"node\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(s.Node).Write(templ_7745c5c3_Buffer, `console/webhooks.templ`, 123, 49); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, s.Node)
 			templ_7745c5c3_Buffer.WriteString("\"> <input type=\"hidden\" name=\"from\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(s.From).Write(templ_7745c5c3_Buffer, `console/webhooks.templ`, 124, 49); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, s.From)
 			templ_7745c5c3_Buffer.WriteString("\">")
 		}
 		return nil
@@ -300,10 +193,7 @@ func verifySignature(w WebhooksPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<section class=\"card\" aria-labelledby=\"verify\"><h2 id=\"verify\">Verify the signature</h2><div class=\"body\">")
-		templ_7745c5c3_Err = components.TabPanels("verify", "Language", w.Snippets).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.TabPanels("verify", "Language", w.Snippets))
 		templ_7745c5c3_Buffer.WriteString("</div></section>")
 		return nil
 	})
@@ -316,23 +206,13 @@ func VerifyCode(language, text string, code templ.Component) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<h3 class=\"unseen\">")
-		if templ_7745c5c3_Err = render.Text(language).Write(templ_7745c5c3_Buffer, `console/webhooks.templ`, 139, 30); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, language)
 		templ_7745c5c3_Buffer.WriteString("</h3><div class=\"code\"><pre tabindex=\"0\" role=\"region\" aria-label=\"")
-		if templ_7745c5c3_Err = render.Attribute(language).Write(templ_7745c5c3_Buffer, `console/webhooks.templ`, 141, 55); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, language)
 		templ_7745c5c3_Buffer.WriteString("\"><code data-snippet>")
-		templ_7745c5c3_Err = code.Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, code)
 		templ_7745c5c3_Buffer.WriteString("</code></pre>")
-		templ_7745c5c3_Err = components.CopyButton("Copy the "+language+" code", text).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.CopyButton("Copy the "+language+" code", text))
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		return nil
 	})

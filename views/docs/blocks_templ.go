@@ -24,10 +24,7 @@ func DocBlocks(blocks []docs.Block) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		for _, b := range blocks {
-			templ_7745c5c3_Err = docBlock(b).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, docBlock(b))
 		}
 		return nil
 	})
@@ -39,129 +36,61 @@ func docBlock(b docs.Block) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		switch b.Type {
 		case docs.Heading:
-			templ_7745c5c3_Err = docHeading(b).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, docHeading(b))
 		case docs.Paragraph:
 			templ_7745c5c3_Buffer.WriteString("<p>")
-			templ_7745c5c3_Err = docSpans(b.Spans).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, docSpans(b.Spans))
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		case docs.Code:
-			templ_7745c5c3_Err = docCode(b).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, docCode(b))
 		case docs.Codes:
-			templ_7745c5c3_Err = docTabs(b).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, docTabs(b))
 		case docs.List:
-			templ_7745c5c3_Err = docList(b).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, docList(b))
 		case docs.Table:
-			templ_7745c5c3_Err = docTable(b).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, docTable(b))
 		case docs.Note:
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<div class=\"")
 				var templ_7745c5c3_Var3 = []any{"note", docTone(b)}
-				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var3...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var3).String()).Write(templ_7745c5c3_Buffer, `docs/blocks.templ`, 1, 0); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+
+				render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var3).String())
 				templ_7745c5c3_Buffer.WriteString("\" role=\"note\"")
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			templ_7745c5c3_Err = components.Icon(docTone(b).Icon()).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon(docTone(b).Icon()))
 			templ_7745c5c3_Buffer.WriteString("<div>")
-			templ_7745c5c3_Err = DocBlocks(b.Blocks).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, DocBlocks(b.Blocks))
 			templ_7745c5c3_Buffer.WriteString("</div></div>")
 		case docs.Endpoint:
 			templ_7745c5c3_Buffer.WriteString("<p class=\"endpoint\">")
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<b class=\"")
 				var templ_7745c5c3_Var5 = []any{docMethod(b)}
-				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var5...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var5).String()).Write(templ_7745c5c3_Buffer, `docs/blocks.templ`, 1, 0); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+
+				render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var5).String())
 				templ_7745c5c3_Buffer.WriteString("\"")
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			if templ_7745c5c3_Err = render.Text(b.Method).Write(templ_7745c5c3_Buffer, `docs/blocks.templ`, 41, 59); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, b.Method)
 			templ_7745c5c3_Buffer.WriteString("</b><code>")
-			if templ_7745c5c3_Err = render.Text(b.Address).Write(templ_7745c5c3_Buffer, `docs/blocks.templ`, 41, 82); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, b.Address)
 			templ_7745c5c3_Buffer.WriteString("</code></p>")
 		case docs.Picture:
 			templ_7745c5c3_Buffer.WriteString("<a class=\"picture\" href=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(b.Source)).Write(templ_7745c5c3_Buffer, `docs/blocks.templ`, 43, 52); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL(b.Source))
 			templ_7745c5c3_Buffer.WriteString("\"><img src=\"")
-			if templ_7745c5c3_Err = render.URL(b.Source).Write(templ_7745c5c3_Buffer, `docs/blocks.templ`, 44, 23); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, b.Source)
 			templ_7745c5c3_Buffer.WriteString("\" alt=\"")
-			if templ_7745c5c3_Err = render.Attribute(b.Alt).Write(templ_7745c5c3_Buffer, `docs/blocks.templ`, 44, 37); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, b.Alt)
 			templ_7745c5c3_Buffer.WriteString("\" width=\"")
-			if templ_7745c5c3_Err = render.Attribute(strconv.Itoa(b.Width)).Write(templ_7745c5c3_Buffer, `docs/blocks.templ`, 44, 69); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, strconv.Itoa(b.Width))
 			templ_7745c5c3_Buffer.WriteString("\" height=\"")
-			if templ_7745c5c3_Err = render.Attribute(strconv.Itoa(b.Height)).Write(templ_7745c5c3_Buffer, `docs/blocks.templ`, 44, 103); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, strconv.Itoa(b.Height))
 			templ_7745c5c3_Buffer.WriteString("\" loading=\"lazy\"></a>")
 		}
 		return nil
@@ -175,36 +104,21 @@ func docHeading(b docs.Block) templ.Component {
 		switch b.Level {
 		case 2:
 			templ_7745c5c3_Buffer.WriteString("<h2 id=\"")
-			if templ_7745c5c3_Err = render.Attribute(b.ID).Write(templ_7745c5c3_Buffer, `docs/blocks.templ`, 52, 16); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, b.ID)
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = docAnchor(b).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, docAnchor(b))
 			templ_7745c5c3_Buffer.WriteString("</h2>")
 		case 3:
 			templ_7745c5c3_Buffer.WriteString("<h3 id=\"")
-			if templ_7745c5c3_Err = render.Attribute(b.ID).Write(templ_7745c5c3_Buffer, `docs/blocks.templ`, 56, 16); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, b.ID)
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = docAnchor(b).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, docAnchor(b))
 			templ_7745c5c3_Buffer.WriteString("</h3>")
 		default:
 			templ_7745c5c3_Buffer.WriteString("<h4 id=\"")
-			if templ_7745c5c3_Err = render.Attribute(b.ID).Write(templ_7745c5c3_Buffer, `docs/blocks.templ`, 60, 16); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, b.ID)
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = docAnchor(b).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, docAnchor(b))
 			templ_7745c5c3_Buffer.WriteString("</h4>")
 		}
 		return nil
@@ -216,14 +130,9 @@ func docAnchor(b docs.Block) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<a href=\"")
-		if templ_7745c5c3_Err = render.URL(templ.SafeURL("#"+b.ID)).Write(templ_7745c5c3_Buffer, `docs/blocks.templ`, 67, 36); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, templ.SafeURL("#"+b.ID))
 		templ_7745c5c3_Buffer.WriteString("\">")
-		templ_7745c5c3_Err = docSpans(b.Spans).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, docSpans(b.Spans))
 		templ_7745c5c3_Buffer.WriteString("</a>")
 		return nil
 	})
@@ -234,19 +143,11 @@ func docCode(b docs.Block) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"code\"><pre tabindex=\"0\" role=\"group\" aria-label=\"")
-		if templ_7745c5c3_Err = render.Attribute(docLanguage(b.Language)+" sample").Write(templ_7745c5c3_Buffer, `docs/blocks.templ`, 74, 81); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, docLanguage(b.Language)+" sample")
 		templ_7745c5c3_Buffer.WriteString("\"><code>")
-		templ_7745c5c3_Err = docTokens(b).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, docTokens(b))
 		templ_7745c5c3_Buffer.WriteString("</code></pre>")
-		templ_7745c5c3_Err = components.CopyButton("Copy", b.Code).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.CopyButton("Copy", b.Code))
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		return nil
 	})
@@ -259,10 +160,7 @@ func docCode(b docs.Block) templ.Component {
 func docTabs(b docs.Block) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = components.TabPanels(docTabsID(b), "Language", docPanels(b)).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.TabPanels(docTabsID(b), "Language", docPanels(b)))
 		return nil
 	})
 }
@@ -273,17 +171,11 @@ func docList(b docs.Block) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if b.Ordered {
 			templ_7745c5c3_Buffer.WriteString("<ol>")
-			templ_7745c5c3_Err = docItems(b).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, docItems(b))
 			templ_7745c5c3_Buffer.WriteString("</ol>")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<ul>")
-			templ_7745c5c3_Err = docItems(b).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, docItems(b))
 			templ_7745c5c3_Buffer.WriteString("</ul>")
 		}
 		return nil
@@ -298,15 +190,9 @@ func docItems(b docs.Block) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<li>")
 			for _, sub := range item {
 				if sub.Type == docs.Paragraph && len(item) == 1 {
-					templ_7745c5c3_Err = docSpans(sub.Spans).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, docSpans(sub.Spans))
 				} else {
-					templ_7745c5c3_Err = docBlock(sub).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, docBlock(sub))
 				}
 			}
 			templ_7745c5c3_Buffer.WriteString("</li>")
@@ -325,10 +211,7 @@ func docTable(b docs.Block) templ.Component {
 				templ_7745c5c3_Buffer.WriteString("<td></td>")
 			} else {
 				templ_7745c5c3_Buffer.WriteString("<th scope=\"col\">")
-				templ_7745c5c3_Err = docSpans(cell).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, docSpans(cell))
 				templ_7745c5c3_Buffer.WriteString("</th>")
 			}
 		}
@@ -337,10 +220,7 @@ func docTable(b docs.Block) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<tr>")
 			for _, cell := range row {
 				templ_7745c5c3_Buffer.WriteString("<td>")
-				templ_7745c5c3_Err = docSpans(cell).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, docSpans(cell))
 				templ_7745c5c3_Buffer.WriteString("</td>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</tr>")

@@ -26,104 +26,55 @@ func Docs(p layout.Page, d DocsPage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<article class=\"docs-text\"><header>")
 			if d.Page.Parent != nil {
 				templ_7745c5c3_Buffer.WriteString("<p class=\"docs-up\"><a class=\"link\" href=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(d.Page.Parent.Path())).Write(templ_7745c5c3_Buffer, `docs/docs.templ`, 16, 64); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(d.Page.Parent.Path()))
 				templ_7745c5c3_Buffer.WriteString("\">")
-				if templ_7745c5c3_Err = render.Text(d.Page.Parent.Title).Write(templ_7745c5c3_Buffer, `docs/docs.templ`, 16, 88); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, d.Page.Parent.Title)
 				templ_7745c5c3_Buffer.WriteString("</a> <span aria-hidden=\"true\">›</span> ")
-				if templ_7745c5c3_Err = render.Text(d.Page.Group).Write(templ_7745c5c3_Buffer, `docs/docs.templ`, 18, 20); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, d.Page.Group)
 				templ_7745c5c3_Buffer.WriteString(" <span aria-hidden=\"true\">›</span> <code>")
-				if templ_7745c5c3_Err = render.Text(d.Page.Kind()).Write(templ_7745c5c3_Buffer, `docs/docs.templ`, 20, 27); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, d.Page.Kind())
 				templ_7745c5c3_Buffer.WriteString("</code></p>")
 			}
 			templ_7745c5c3_Buffer.WriteString("<h1>")
-			if templ_7745c5c3_Err = render.Text(d.Page.Title).Write(templ_7745c5c3_Buffer, `docs/docs.templ`, 23, 22); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, d.Page.Title)
 			templ_7745c5c3_Buffer.WriteString("</h1><p class=\"lede\">")
-			templ_7745c5c3_Err = docSpans(d.Page.Lede).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, docSpans(d.Page.Lede))
 			templ_7745c5c3_Buffer.WriteString("</p></header>")
 			if d.Page.Name == docs.Home {
-				templ_7745c5c3_Err = docsCards(d.Sections).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, docsCards(d.Sections))
 			}
 			if d.Body != nil {
-				templ_7745c5c3_Err = d.Body.Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, d.Body)
 			} else {
-				templ_7745c5c3_Err = DocBlocks(d.Page.Blocks).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, DocBlocks(d.Page.Blocks))
 			}
-			templ_7745c5c3_Err = docsAround(d).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, docsAround(d))
 			templ_7745c5c3_Buffer.WriteString("<p class=\"docs-raw\"><a class=\"link\" href=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(d.Page.MarkdownPath())).Write(templ_7745c5c3_Buffer, `docs/docs.templ`, 37, 82); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL(d.Page.MarkdownPath()))
 			templ_7745c5c3_Buffer.WriteString("\">This page as Markdown</a></p></article>")
 			if headings := d.Page.Headings(); len(headings) > 2 {
 				templ_7745c5c3_Buffer.WriteString("<nav class=\"docs-toc\" aria-labelledby=\"docs-toc\"><h2 id=\"docs-toc\">On this page</h2><ul>")
 				for _, h := range headings {
 					{
-						templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-						templ_7745c5c3_Buffer := templ.GetBuffer()
-						var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 						templ_7745c5c3_Buffer.WriteString("<li class=\"")
 						var templ_7745c5c3_Var9 = []any{docDepth(h)}
-						templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var9...)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
-						if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var9).String()).Write(templ_7745c5c3_Buffer, `docs/docs.templ`, 1, 0); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+
+						render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var9).String())
 						templ_7745c5c3_Buffer.WriteString("\"")
-						templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
-						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
-						templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 					}
 					templ_7745c5c3_Buffer.WriteString("><a href=\"")
-					if templ_7745c5c3_Err = render.URL(templ.SafeURL("#"+h.ID)).Write(templ_7745c5c3_Buffer, `docs/docs.templ`, 44, 67); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.URL(templ_7745c5c3_Buffer, templ.SafeURL("#"+h.ID))
 					templ_7745c5c3_Buffer.WriteString("\">")
-					if templ_7745c5c3_Err = render.Text(h.Text()).Write(templ_7745c5c3_Buffer, `docs/docs.templ`, 44, 80); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, h.Text())
 					templ_7745c5c3_Buffer.WriteString("</a></li>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</ul></nav>")
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = docsFrame(p, d).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, docsFrame(p, d))
 		return nil
 	})
 }
@@ -136,25 +87,17 @@ func DocsSearch(p layout.Page, d DocsPage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var14 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<article class=\"docs-text\"><header><h1>Search</h1><p class=\"lede\">")
-			if templ_7745c5c3_Err = render.Text(docsFoundText(d)).Write(templ_7745c5c3_Buffer, `docs/docs.templ`, 58, 38); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, docsFoundText(d))
 			templ_7745c5c3_Buffer.WriteString("</p></header>")
 			if len(d.Hits) == 0 {
 				templ_7745c5c3_Buffer.WriteString("<p><a class=\"link\" href=\"/docs\">All pages</a>, <a class=\"link\" href=\"/docs/errors\">every error code</a>, <a class=\"link\" href=\"/docs/faq\">troubleshooting</a></p>")
 			} else {
-				templ_7745c5c3_Err = docsHits(d.Hits, "h2").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, docsHits(d.Hits, "h2"))
 			}
 			templ_7745c5c3_Buffer.WriteString("</article>")
 			return nil
 		})
-		templ_7745c5c3_Err = docsFrame(p, d).Render(templ.WithChildren(ctx, templ_7745c5c3_Var14), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var14), templ_7745c5c3_Buffer, docsFrame(p, d))
 		return nil
 	})
 }
@@ -166,15 +109,10 @@ func DocsFound(d DocsPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		if len(d.Hits) > 0 {
-			templ_7745c5c3_Err = docsHits(d.Hits, "p").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, docsHits(d.Hits, "p"))
 		} else if d.Query != "" {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"none\">")
-			if templ_7745c5c3_Err = render.Text(docsFoundText(d)).Write(templ_7745c5c3_Buffer, `docs/docs.templ`, 76, 36); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, docsFoundText(d))
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		}
 		return nil
@@ -188,107 +126,50 @@ func docsFrame(p layout.Page, d DocsPage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var19 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"docs\"><div class=\"docs-bar\"><button type=\"button\" class=\"btn docs-open\" popovertarget=\"docs-nav\">")
-			templ_7745c5c3_Err = components.Icon("menu").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("menu"))
 			templ_7745c5c3_Buffer.WriteString(" All pages</button><form class=\"docs-search\" role=\"search\" action=\"/docs\" method=\"get\"><div class=\"search\">")
-			templ_7745c5c3_Err = components.Icon("search").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("search"))
 			templ_7745c5c3_Buffer.WriteString("<label class=\"unseen\" for=\"docs-q\">Search the docs</label> <input class=\"input\" id=\"docs-q\" name=\"q\" type=\"search\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(d.Query).Write(templ_7745c5c3_Buffer, `docs/docs.templ`, 97, 22); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, d.Query)
 			templ_7745c5c3_Buffer.WriteString("\" placeholder=\"Search the docs\" autocomplete=\"off\" maxlength=\"200\" data-slash aria-keyshortcuts=\"/\" data-hx-get=\"/docs\" data-hx-trigger=\"input changed delay:120ms\" data-hx-target=\"#docs-found\"> <kbd aria-hidden=\"true\">/</kbd></div><div id=\"docs-found\" aria-live=\"polite\"></div></form></div><nav id=\"docs-nav\" class=\"docs-nav\" popover aria-label=\"Documentation\"><div class=\"docs-list\">")
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<a href=\"/docs\" class=\"home\"")
-				templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "a", current(d.Name() == docs.Home))
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+				render.Attributes(ctx, templ_7745c5c3_Buffer, "a", current(d.Name() == docs.Home))
+
 			}
 			templ_7745c5c3_Buffer.WriteString(">Overview</a> ")
 			for _, s := range d.Sections {
 				templ_7745c5c3_Buffer.WriteString("<h2>")
-				if templ_7745c5c3_Err = render.Text(s.Title).Write(templ_7745c5c3_Buffer, `docs/docs.templ`, 116, 19); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, s.Title)
 				templ_7745c5c3_Buffer.WriteString("</h2><ul>")
 				for _, page := range s.Pages {
 					templ_7745c5c3_Buffer.WriteString("<li>")
 					{
-						templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-						templ_7745c5c3_Buffer := templ.GetBuffer()
-						var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 						templ_7745c5c3_Buffer.WriteString("<a href=\"")
-						if templ_7745c5c3_Err = render.URL(templ.SafeURL(page.Path())).Write(templ_7745c5c3_Buffer, `docs/docs.templ`, 120, 45); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.URL(templ_7745c5c3_Buffer, templ.SafeURL(page.Path()))
 						templ_7745c5c3_Buffer.WriteString("\"")
-						templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "a", current(d.Name() == page.Name))
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
-						templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
-						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
-						templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+						render.Attributes(ctx, templ_7745c5c3_Buffer, "a", current(d.Name() == page.Name))
+
 					}
 					templ_7745c5c3_Buffer.WriteString(">")
-					if templ_7745c5c3_Err = render.Text(page.Title).Write(templ_7745c5c3_Buffer, `docs/docs.templ`, 120, 98); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, page.Title)
 					templ_7745c5c3_Buffer.WriteString("</a> ")
 					if d.Page != nil && d.Page.Parent == page {
 						templ_7745c5c3_Buffer.WriteString("<ul>")
 						for _, part := range d.Page.Siblings() {
 							templ_7745c5c3_Buffer.WriteString("<li>")
 							{
-								templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-								templ_7745c5c3_Buffer := templ.GetBuffer()
-								var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 								templ_7745c5c3_Buffer.WriteString("<a href=\"")
-								if templ_7745c5c3_Err = render.URL(templ.SafeURL(part.Path())).Write(templ_7745c5c3_Buffer, `docs/docs.templ`, 124, 52); templ_7745c5c3_Err != nil {
-									return templ_7745c5c3_Err
-								}
+								render.URL(templ_7745c5c3_Buffer, templ.SafeURL(part.Path()))
 								templ_7745c5c3_Buffer.WriteString("\"")
-								templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "a", current(d.Name() == part.Name))
-								if templ_7745c5c3_Err != nil {
-									return templ_7745c5c3_Err
-								}
-								templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-								if templ_7745c5c3_Err != nil {
-									return templ_7745c5c3_Err
-								}
-								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-								if templ_7745c5c3_Err != nil {
-									return templ_7745c5c3_Err
-								}
-								templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+								render.Attributes(ctx, templ_7745c5c3_Buffer, "a", current(d.Name() == part.Name))
+
 							}
 							templ_7745c5c3_Buffer.WriteString(">")
-							if templ_7745c5c3_Err = render.Text(part.Title).Write(templ_7745c5c3_Buffer, `docs/docs.templ`, 124, 105); templ_7745c5c3_Err != nil {
-								return templ_7745c5c3_Err
-							}
+							render.Text(templ_7745c5c3_Buffer, part.Title)
 							templ_7745c5c3_Buffer.WriteString("</a></li>")
 						}
 						templ_7745c5c3_Buffer.WriteString("</ul>")
@@ -298,17 +179,11 @@ func docsFrame(p layout.Page, d DocsPage) templ.Component {
 				templ_7745c5c3_Buffer.WriteString("</ul>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</div></nav>")
-			templ_7745c5c3_Err = templ_7745c5c3_Var18.Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var18)
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p.WithSheet("docs.css")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var19), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var19), templ_7745c5c3_Buffer, layout.Layout(p.WithSheet("docs.css")))
 		return nil
 	})
 }
@@ -322,19 +197,13 @@ func docsCards(sections []docs.Section) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<div class=\"docs-cards\">")
 		for _, s := range sections {
 			templ_7745c5c3_Buffer.WriteString("<section class=\"card box\"><h2>")
-			if templ_7745c5c3_Err = render.Text(s.Title).Write(templ_7745c5c3_Buffer, `docs/docs.templ`, 144, 17); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, s.Title)
 			templ_7745c5c3_Buffer.WriteString("</h2><ul>")
 			for _, page := range s.Pages {
 				templ_7745c5c3_Buffer.WriteString("<li><a class=\"link\" href=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(page.Path())).Write(templ_7745c5c3_Buffer, `docs/docs.templ`, 147, 59); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(page.Path()))
 				templ_7745c5c3_Buffer.WriteString("\">")
-				if templ_7745c5c3_Err = render.Text(page.Title).Write(templ_7745c5c3_Buffer, `docs/docs.templ`, 147, 74); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, page.Title)
 				templ_7745c5c3_Buffer.WriteString("</a></li>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</ul></section>")
@@ -352,24 +221,16 @@ func docsAround(d DocsPage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<nav class=\"docs-around\" aria-label=\"Next pages\">")
 			if d.Before != nil {
 				templ_7745c5c3_Buffer.WriteString("<a rel=\"prev\" href=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(d.Before.Path())).Write(templ_7745c5c3_Buffer, `docs/docs.templ`, 159, 55); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(d.Before.Path()))
 				templ_7745c5c3_Buffer.WriteString("\"><small>Previous</small>")
-				if templ_7745c5c3_Err = render.Text(d.Before.Title).Write(templ_7745c5c3_Buffer, `docs/docs.templ`, 159, 97); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, d.Before.Title)
 				templ_7745c5c3_Buffer.WriteString("</a> ")
 			}
 			if d.After != nil {
 				templ_7745c5c3_Buffer.WriteString("<a rel=\"next\" href=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(d.After.Path())).Write(templ_7745c5c3_Buffer, `docs/docs.templ`, 162, 54); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(d.After.Path()))
 				templ_7745c5c3_Buffer.WriteString("\"><small>Next</small>")
-				if templ_7745c5c3_Err = render.Text(d.After.Title).Write(templ_7745c5c3_Buffer, `docs/docs.templ`, 162, 91); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, d.After.Title)
 				templ_7745c5c3_Buffer.WriteString("</a>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</nav>")
@@ -385,30 +246,19 @@ func docsHits(hits []docs.Hit, rank string) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<ol class=\"docs-hits\">")
 		for _, h := range hits {
 			templ_7745c5c3_Buffer.WriteString("<li><a href=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(h.Path)).Write(templ_7745c5c3_Buffer, `docs/docs.templ`, 172, 35); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL(h.Path))
 			templ_7745c5c3_Buffer.WriteString("\">")
 			if rank == "h2" {
 				templ_7745c5c3_Buffer.WriteString("<h2>")
-				templ_7745c5c3_Err = docsHitTitle(h).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, docsHitTitle(h))
 				templ_7745c5c3_Buffer.WriteString("</h2>")
 			} else {
 				templ_7745c5c3_Buffer.WriteString("<p class=\"title\">")
-				templ_7745c5c3_Err = docsHitTitle(h).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, docsHitTitle(h))
 				templ_7745c5c3_Buffer.WriteString("</p>")
 			}
 			templ_7745c5c3_Buffer.WriteString("<p>")
-			templ_7745c5c3_Err = docMarks(h.Excerpt).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, docMarks(h.Excerpt))
 			templ_7745c5c3_Buffer.WriteString("</p></a></li>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</ol>")
@@ -420,19 +270,12 @@ func docsHits(hits []docs.Hit, rank string) templ.Component {
 func docsHitTitle(h docs.Hit) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
-		if templ_7745c5c3_Err = render.Text(h.Page.Title).Write(templ_7745c5c3_Buffer, `docs/docs.templ`, 192, 15); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, h.Page.Title)
 		templ_7745c5c3_Buffer.WriteString(" ")
 		if len(h.Title) > 0 {
 			templ_7745c5c3_Buffer.WriteString("<span aria-hidden=\"true\">›</span> ")
-			if templ_7745c5c3_Err = render.Text(" ").Write(templ_7745c5c3_Buffer, `docs/docs.templ`, 195, 7); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = docMarks(h.Title).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, " ")
+			render.Component(ctx, templ_7745c5c3_Buffer, docMarks(h.Title))
 		}
 		return nil
 	})

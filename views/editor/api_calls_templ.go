@@ -19,19 +19,13 @@ func Calls(c APICalls) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<section id=\"api-calls\" class=\"api-part\" aria-labelledby=\"api-calls-title\" data-path=\"")
-		if templ_7745c5c3_Err = render.Attribute(components.FlowPath(c.FlowID)+"/api/calls").Write(templ_7745c5c3_Buffer, `editor/api_calls.templ`, 7, 132); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, components.FlowPath(c.FlowID)+"/api/calls")
 		templ_7745c5c3_Buffer.WriteString("\" data-mark=\"")
-		if templ_7745c5c3_Err = render.Attribute(c.Mark()).Write(templ_7745c5c3_Buffer, `editor/api_calls.templ`, 7, 155); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, c.Mark())
 		templ_7745c5c3_Buffer.WriteString("\"><h2 id=\"api-calls-title\">Recent calls ")
 		if c.P95 > 0 {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"muted\">p95 ")
-			if templ_7745c5c3_Err = render.Text(components.Duration(c.P95)).Write(templ_7745c5c3_Buffer, `editor/api_calls.templ`, 11, 56); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Duration(c.P95))
 			templ_7745c5c3_Buffer.WriteString("</span>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</h2>")
@@ -39,25 +33,15 @@ func Calls(c APICalls) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"say\">No API calls yet. Copy the code above, add a key and run it; calls appear here.</p>")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<svg class=\"spark\" viewBox=\"")
-			if templ_7745c5c3_Err = render.Attribute(c.spark().ViewBox()).Write(templ_7745c5c3_Buffer, `editor/api_calls.templ`, 17, 51); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, c.spark().ViewBox())
 			templ_7745c5c3_Buffer.WriteString("\" preserveAspectRatio=\"none\" aria-hidden=\"true\">")
-			templ_7745c5c3_Err = components.Rects(c.spark().Rects()).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Rects(c.spark().Rects()))
 			templ_7745c5c3_Buffer.WriteString("</svg><table><thead><tr><th scope=\"col\">When</th><th scope=\"col\">Key</th><th scope=\"col\">State</th><th scope=\"col\" class=\"num\">Duration</th><th scope=\"col\" class=\"script-only\"><span class=\"unseen\">Copy</span></th></tr></thead> <tbody>")
 			for _, r := range c.Rows {
-				templ_7745c5c3_Err = apiCall(c, r).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, apiCall(c, r))
 			}
 			templ_7745c5c3_Buffer.WriteString("</tbody></table><p class=\"help\"><a class=\"link\" href=\"")
-			if templ_7745c5c3_Err = render.URL(c.all()).Write(templ_7745c5c3_Buffer, `editor/api_calls.templ`, 36, 49); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, c.all())
 			templ_7745c5c3_Buffer.WriteString("\">All calls</a></p>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</section>")
@@ -70,53 +54,29 @@ func apiCall(c APICalls, r APICall) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<tr id=\"")
-		if templ_7745c5c3_Err = render.Attribute("api-call-"+r.ID).Write(templ_7745c5c3_Buffer, `editor/api_calls.templ`, 42, 28); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "api-call-"+r.ID)
 		templ_7745c5c3_Buffer.WriteString("\"><td><a class=\"row\" href=\"")
-		if templ_7745c5c3_Err = render.URL(r.path()).Write(templ_7745c5c3_Buffer, `editor/api_calls.templ`, 44, 33); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, r.path())
 		templ_7745c5c3_Buffer.WriteString("\" title=\"")
-		if templ_7745c5c3_Err = render.Attribute(r.ID).Write(templ_7745c5c3_Buffer, `editor/api_calls.templ`, 44, 48); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, r.ID)
 		templ_7745c5c3_Buffer.WriteString("\">")
-		templ_7745c5c3_Err = components.Time(r.At, c.Now).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Time(r.At, c.Now))
 		templ_7745c5c3_Buffer.WriteString("</a></td><td class=\"key\" title=\"")
-		if templ_7745c5c3_Err = render.Attribute(r.Key).Write(templ_7745c5c3_Buffer, `editor/api_calls.templ`, 48, 31); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, r.Key)
 		templ_7745c5c3_Buffer.WriteString("\">")
-		if templ_7745c5c3_Err = render.Text(r.Key).Write(templ_7745c5c3_Buffer, `editor/api_calls.templ`, 48, 41); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, r.Key)
 		templ_7745c5c3_Buffer.WriteString("</td><td>")
-		templ_7745c5c3_Err = components.State(string(r.State)).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.State(string(r.State)))
 		templ_7745c5c3_Buffer.WriteString("</td><td class=\"num\">")
 		if r.Duration > 0 {
-			if templ_7745c5c3_Err = render.Text(components.Duration(r.Duration)).Write(templ_7745c5c3_Buffer, `editor/api_calls.templ`, 54, 37); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Duration(r.Duration))
 		}
 		templ_7745c5c3_Buffer.WriteString("</td><td class=\"script-only\"><button type=\"button\" class=\"btn quiet small only copy\" aria-label=\"Copy as cURL\" title=\"Copy as cURL\" data-copy-url=\"")
-		if templ_7745c5c3_Err = render.URL(c.curl(r.ID)).Write(templ_7745c5c3_Buffer, `editor/api_calls.templ`, 58, 134); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, c.curl(r.ID))
 		templ_7745c5c3_Buffer.WriteString("\"><svg class=\"icon todo\" aria-hidden=\"true\"><use href=\"")
-		if templ_7745c5c3_Err = render.URL(components.IconURL("terminal")).Write(templ_7745c5c3_Buffer, `editor/api_calls.templ`, 59, 88); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, components.IconURL("terminal"))
 		templ_7745c5c3_Buffer.WriteString("\"></use></svg> <svg class=\"icon done\" aria-hidden=\"true\"><use href=\"")
-		if templ_7745c5c3_Err = render.URL(components.IconURL("check")).Write(templ_7745c5c3_Buffer, `editor/api_calls.templ`, 60, 85); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, components.IconURL("check"))
 		templ_7745c5c3_Buffer.WriteString("\"></use></svg></button></td></tr>")
 		return nil
 	})
@@ -127,45 +87,23 @@ func addresses(a APIAddresses) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<section id=\"api-addresses\" class=\"api-part\" aria-labelledby=\"api-addresses-title\"><h2 id=\"api-addresses-title\">OpenAPI, MCP and form</h2><dl class=\"api-facts\">")
-		templ_7745c5c3_Err = apiFact("OpenAPI", a.OpenAPI).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = apiFact("MCP", a.MCP).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, apiFact("OpenAPI", a.OpenAPI))
+		render.Component(ctx, templ_7745c5c3_Buffer, apiFact("MCP", a.MCP))
 		if a.Form != "" {
-			templ_7745c5c3_Err = apiFact("Form page", a.Form).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, apiFact("Form page", a.Form))
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<div><dt>Form page</dt><dd><a class=\"link\" href=\"")
-			if templ_7745c5c3_Err = render.URL(components.FlowURL(a.FlowID, "/form")).Write(templ_7745c5c3_Buffer, `editor/api_calls.templ`, 77, 69); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, components.FlowURL(a.FlowID, "/form"))
 			templ_7745c5c3_Buffer.WriteString("\">Off. Set it up</a></dd></div>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</dl><details><summary>")
-		templ_7745c5c3_Err = components.Icon("chevron-right").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("chevron-right"))
 		templ_7745c5c3_Buffer.WriteString(" Configuration of an MCP client</summary><div class=\"code\"><pre tabindex=\"0\" role=\"region\" aria-label=\"Configuration of an MCP client\"><code id=\"api-mcp\" data-snippet>")
-		templ_7745c5c3_Err = components.Highlighted(a.Client).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Highlighted(a.Client))
 		templ_7745c5c3_Buffer.WriteString("</code></pre>")
-		templ_7745c5c3_Err = copyIcon("api-mcp", "Copy the configuration").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, copyIcon("api-mcp", "Copy the configuration"))
 		templ_7745c5c3_Buffer.WriteString("</div></details><p class=\"links\"><a class=\"link\" href=\"")
-		if templ_7745c5c3_Err = render.URL(components.FlowURL(a.FlowID, "/api/openapi.json")).Write(templ_7745c5c3_Buffer, `editor/api_calls.templ`, 94, 75); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, components.FlowURL(a.FlowID, "/api/openapi.json"))
 		templ_7745c5c3_Buffer.WriteString("\" download>Download the OpenAPI document</a> <a class=\"link\" href=\"/docs\">Documentation</a></p></section>")
 		return nil
 	})
@@ -178,25 +116,15 @@ func copyIcon(id, label string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<button type=\"button\" class=\"btn quiet small only copy script-only\" aria-label=\"")
-		if templ_7745c5c3_Err = render.Attribute(label).Write(templ_7745c5c3_Buffer, `editor/api_calls.templ`, 102, 87); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, label)
 		templ_7745c5c3_Buffer.WriteString("\" title=\"")
-		if templ_7745c5c3_Err = render.Attribute(label).Write(templ_7745c5c3_Buffer, `editor/api_calls.templ`, 102, 103); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, label)
 		templ_7745c5c3_Buffer.WriteString("\" data-copy-from=\"")
-		if templ_7745c5c3_Err = render.Attribute(id).Write(templ_7745c5c3_Buffer, `editor/api_calls.templ`, 102, 125); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, id)
 		templ_7745c5c3_Buffer.WriteString("\"><svg class=\"icon todo\" aria-hidden=\"true\"><use href=\"")
-		if templ_7745c5c3_Err = render.URL(components.IconURL("copy")).Write(templ_7745c5c3_Buffer, `editor/api_calls.templ`, 103, 82); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, components.IconURL("copy"))
 		templ_7745c5c3_Buffer.WriteString("\"></use></svg> <svg class=\"icon done\" aria-hidden=\"true\"><use href=\"")
-		if templ_7745c5c3_Err = render.URL(components.IconURL("check")).Write(templ_7745c5c3_Buffer, `editor/api_calls.templ`, 104, 83); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, components.IconURL("check"))
 		templ_7745c5c3_Buffer.WriteString("\"></use></svg></button>")
 		return nil
 	})

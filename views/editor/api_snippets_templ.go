@@ -23,126 +23,67 @@ func Snippets(s APISnippets) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<section id=\"api-snippets\" class=\"api-part\" aria-labelledby=\"api-snippets-title\"><h2 id=\"api-snippets-title\">Call it</h2><nav class=\"api-langs\" aria-label=\"Language\">")
 		for _, l := range s.Languages {
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<a id=\"")
-				if templ_7745c5c3_Err = render.Attribute("api-lang-"+l.ID).Write(templ_7745c5c3_Buffer, `editor/api_snippets.templ`, 14, 28); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, "api-lang-"+l.ID)
 				templ_7745c5c3_Buffer.WriteString("\" href=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(s.pick(l.ID, s.Mode))).Write(templ_7745c5c3_Buffer, `editor/api_snippets.templ`, 15, 47); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(s.pick(l.ID, s.Mode)))
 				templ_7745c5c3_Buffer.WriteString("\" rel=\"nofollow\"")
 				if l.ID == s.Language.ID {
 					templ_7745c5c3_Buffer.WriteString(" aria-current=\"true\"")
 				}
-				templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "a", s.swap(l.ID, s.Mode))
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+				render.Attributes(ctx, templ_7745c5c3_Buffer, "a", s.swap(l.ID, s.Mode))
+
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			if templ_7745c5c3_Err = render.Text(l.Name).Write(templ_7745c5c3_Buffer, `editor/api_snippets.templ`, 21, 13); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, l.Name)
 			templ_7745c5c3_Buffer.WriteString("</a>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</nav><div class=\"code\"><pre tabindex=\"0\" role=\"region\" aria-label=\"")
-		if templ_7745c5c3_Err = render.Attribute(s.Language.Name+", "+s.Mode).Write(templ_7745c5c3_Buffer, `editor/api_snippets.templ`, 25, 79); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, s.Language.Name+", "+s.Mode)
 		templ_7745c5c3_Buffer.WriteString("\"><code id=\"api-code\" data-snippet>")
-		templ_7745c5c3_Err = components.Highlighted(s.Code).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Highlighted(s.Code))
 		templ_7745c5c3_Buffer.WriteString("</code></pre></div><div class=\"api-acts\">")
-		templ_7745c5c3_Err = copyAll("api-code", "Copy").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, copyAll("api-code", "Copy"))
 		if s.MayTry {
 			templ_7745c5c3_Buffer.WriteString("<a class=\"btn small\" href=\"#api-try\" data-command=\"try-api\">")
-			templ_7745c5c3_Err = components.Icon("play").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("play"))
 			templ_7745c5c3_Buffer.WriteString(" Try it</a>")
 		}
 		templ_7745c5c3_Buffer.WriteString("<nav class=\"api-modes\" aria-label=\"How the program gets the result\">")
 		for _, m := range s.Modes {
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<a id=\"")
-				if templ_7745c5c3_Err = render.Attribute("api-mode-"+m).Write(templ_7745c5c3_Buffer, `editor/api_snippets.templ`, 40, 26); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, "api-mode-"+m)
 				templ_7745c5c3_Buffer.WriteString("\" href=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(s.pick(s.Language.ID, m))).Write(templ_7745c5c3_Buffer, `editor/api_snippets.templ`, 41, 52); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(s.pick(s.Language.ID, m)))
 				templ_7745c5c3_Buffer.WriteString("\" rel=\"nofollow\" title=\"")
-				if templ_7745c5c3_Err = render.Attribute(modeTitles[m]).Write(templ_7745c5c3_Buffer, `editor/api_snippets.templ`, 43, 27); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, modeTitles[m])
 				templ_7745c5c3_Buffer.WriteString("\"")
 				if m == s.Mode {
 					templ_7745c5c3_Buffer.WriteString(" aria-current=\"true\"")
 				}
-				templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "a", s.swap(s.Language.ID, m))
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+				render.Attributes(ctx, templ_7745c5c3_Buffer, "a", s.swap(s.Language.ID, m))
+
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			if templ_7745c5c3_Err = render.Text(m).Write(templ_7745c5c3_Buffer, `editor/api_snippets.templ`, 48, 9); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, m)
 			templ_7745c5c3_Buffer.WriteString("</a>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</nav></div><p class=\"help\">")
 		href, words := s.docs()
 		if text := s.says(); text != "" {
 			templ_7745c5c3_Buffer.WriteString("<span>")
-			if templ_7745c5c3_Err = render.Text(text).Write(templ_7745c5c3_Buffer, `editor/api_snippets.templ`, 55, 16); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, text)
 			templ_7745c5c3_Buffer.WriteString("</span> ")
-			if templ_7745c5c3_Err = render.Text(" ").Write(templ_7745c5c3_Buffer, `editor/api_snippets.templ`, 56, 9); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, " ")
 			templ_7745c5c3_Buffer.WriteString(" ")
 		}
 		templ_7745c5c3_Buffer.WriteString("<a class=\"link\" href=\"")
-		if templ_7745c5c3_Err = render.URL(templ.SafeURL(href)).Write(templ_7745c5c3_Buffer, `editor/api_snippets.templ`, 58, 45); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, templ.SafeURL(href))
 		templ_7745c5c3_Buffer.WriteString("\">")
-		if templ_7745c5c3_Err = render.Text(words).Write(templ_7745c5c3_Buffer, `editor/api_snippets.templ`, 58, 55); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, words)
 		templ_7745c5c3_Buffer.WriteString("</a></p></section>")
 		return nil
 	})
@@ -155,21 +96,13 @@ func copyAll(id, label string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<button type=\"button\" class=\"btn small copy script-only\" data-copy-from=\"")
-		if templ_7745c5c3_Err = render.Attribute(id).Write(templ_7745c5c3_Buffer, `editor/api_snippets.templ`, 65, 77); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, id)
 		templ_7745c5c3_Buffer.WriteString("\"><svg class=\"icon todo\" aria-hidden=\"true\"><use href=\"")
-		if templ_7745c5c3_Err = render.URL(components.IconURL("copy")).Write(templ_7745c5c3_Buffer, `editor/api_snippets.templ`, 66, 82); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, components.IconURL("copy"))
 		templ_7745c5c3_Buffer.WriteString("\"></use></svg> <svg class=\"icon done\" aria-hidden=\"true\"><use href=\"")
-		if templ_7745c5c3_Err = render.URL(components.IconURL("check")).Write(templ_7745c5c3_Buffer, `editor/api_snippets.templ`, 67, 83); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, components.IconURL("check"))
 		templ_7745c5c3_Buffer.WriteString("\"></use></svg> ")
-		if templ_7745c5c3_Err = render.Text(label).Write(templ_7745c5c3_Buffer, `editor/api_snippets.templ`, 68, 9); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, label)
 		templ_7745c5c3_Buffer.WriteString("</button>")
 		return nil
 	})

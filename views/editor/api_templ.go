@@ -22,27 +22,15 @@ func APIPage(p layout.Page, a APIPane) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var2 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: a.FlowID, Name: a.Name, Live: a.State.Live, Here: "API"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: a.FlowID, Name: a.Name, Live: a.State.Live, Here: "API"}))
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\"><h1>API</h1>")
-			templ_7745c5c3_Err = components.DocsLink("runs").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.DocsLink("runs"))
 			templ_7745c5c3_Buffer.WriteString("</div><div id=\"flow-api\" class=\"api-pane api-page card\">")
-			templ_7745c5c3_Err = API(a).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, API(a))
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, layout.Layout(p))
 		return nil
 	})
 }
@@ -53,29 +41,14 @@ func APIPage(p layout.Page, a APIPane) templ.Component {
 func API(a APIPane) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = APIDraft(a).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, APIDraft(a))
 		templ_7745c5c3_Buffer.WriteString("<div>")
-		templ_7745c5c3_Err = TryAPI(a.Try).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, TryAPI(a.Try))
 		templ_7745c5c3_Buffer.WriteString("<div id=\"api-keys\">")
-		templ_7745c5c3_Err = slot(a.Keys).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, slot(a.Keys))
 		templ_7745c5c3_Buffer.WriteString("</div>")
-		templ_7745c5c3_Err = Calls(a.Calls).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = addresses(a.Addresses).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, Calls(a.Calls))
+		render.Component(ctx, templ_7745c5c3_Buffer, addresses(a.Addresses))
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		return nil
 	})
@@ -88,9 +61,7 @@ func APIElsewhere(flowID string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<p class=\"pane-empty\">You’re viewing the flow as it was. <a class=\"link\" href=\"")
-		if templ_7745c5c3_Err = render.URL(components.FlowURL(flowID, "/api")).Write(templ_7745c5c3_Buffer, `editor/api.templ`, 37, 117); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, components.FlowURL(flowID, "/api"))
 		templ_7745c5c3_Buffer.WriteString("\">Open its API.</a></p>")
 		return nil
 	})
@@ -103,9 +74,7 @@ func APILater(flowID string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<p class=\"pane-empty api-later\"><a class=\"link\" href=\"")
-		if templ_7745c5c3_Err = render.URL(components.FlowURL(flowID, "/api")).Write(templ_7745c5c3_Buffer, `editor/api.templ`, 42, 90); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, components.FlowURL(flowID, "/api"))
 		templ_7745c5c3_Buffer.WriteString("\">How programs call this flow</a></p>")
 		return nil
 	})
@@ -118,22 +87,11 @@ func APIDraft(a APIPane) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div id=\"api-draft\" data-rev=\"")
-		if templ_7745c5c3_Err = render.Attribute(wholeNumber(a.Rev)).Write(templ_7745c5c3_Buffer, `editor/api.templ`, 47, 50); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, wholeNumber(a.Rev))
 		templ_7745c5c3_Buffer.WriteString("\">")
-		templ_7745c5c3_Err = apiState(a.State).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = apiFields(a.FlowID, a.Fields).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = Snippets(a.Snippets).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, apiState(a.State))
+		render.Component(ctx, templ_7745c5c3_Buffer, apiFields(a.FlowID, a.Fields))
+		render.Component(ctx, templ_7745c5c3_Buffer, Snippets(a.Snippets))
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		return nil
 	})
@@ -146,79 +104,44 @@ func apiState(s APIState) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<section id=\"api-state\" class=\"api-part\" aria-labelledby=\"api-state-title\">")
 		if s.Live == 0 {
 			templ_7745c5c3_Buffer.WriteString("<h2 id=\"api-state-title\">Not published yet")
-			templ_7745c5c3_Err = components.Tag(components.ToneNone, "draft").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneNone, "draft"))
 			templ_7745c5c3_Buffer.WriteString("</h2><p class=\"say\">Publish to make this flow callable with an API key:</p>")
-			templ_7745c5c3_Err = postLine(s.URL).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, postLine(s.URL))
 			if !s.ReadOnly {
 				templ_7745c5c3_Buffer.WriteString("<p><a class=\"btn primary\" href=\"")
-				if templ_7745c5c3_Err = render.URL(s.publish()).Write(templ_7745c5c3_Buffer, `editor/api.templ`, 65, 46); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, s.publish())
 				templ_7745c5c3_Buffer.WriteString("\" data-command=\"publish\">")
-				templ_7745c5c3_Err = components.Icon("radio").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("radio"))
 				templ_7745c5c3_Buffer.WriteString(" Publish</a></p>")
 			}
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<h2 id=\"api-state-title\"><span class=\"tag ok\">")
-			templ_7745c5c3_Err = components.Icon("radio").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("radio"))
 			templ_7745c5c3_Buffer.WriteString(" ")
-			if templ_7745c5c3_Err = render.Text(VersionName(s.Live)).Write(templ_7745c5c3_Buffer, `editor/api.templ`, 75, 26); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, VersionName(s.Live))
 			templ_7745c5c3_Buffer.WriteString(" live</span> ")
 			if s.Differs == "" {
 				templ_7745c5c3_Buffer.WriteString("<span class=\"muted\">no unpublished changes</span>")
 			} else {
 				templ_7745c5c3_Buffer.WriteString("<span class=\"muted\">draft differs: ")
-				if templ_7745c5c3_Err = render.Text(s.Differs).Write(templ_7745c5c3_Buffer, `editor/api.templ`, 80, 51); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, s.Differs)
 				templ_7745c5c3_Buffer.WriteString("</span>")
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "View changes", Size: "small", Href: string(s.compare())}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "View changes", Size: "small", Href: string(s.compare())}))
 			}
 			templ_7745c5c3_Buffer.WriteString("</h2>")
 			if s.Breaks {
 				templ_7745c5c3_Buffer.WriteString("<p class=\"api-breaks\">")
-				templ_7745c5c3_Err = components.Icon("triangle-alert").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("triangle-alert"))
 				templ_7745c5c3_Buffer.WriteString(" Publishing it breaks programs that call ")
-				if templ_7745c5c3_Err = render.Text(VersionName(s.Live)).Write(templ_7745c5c3_Buffer, `editor/api.templ`, 87, 66); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, VersionName(s.Live))
 				templ_7745c5c3_Buffer.WriteString(".</p>")
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
-			templ_7745c5c3_Err = postLine(s.URL).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, postLine(s.URL))
 		}
 		templ_7745c5c3_Buffer.WriteString("<dl class=\"api-facts\">")
-		templ_7745c5c3_Err = apiFact("Base URL", s.Base).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = apiFact("Flow ID", s.FlowID).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, apiFact("Base URL", s.Base))
+		render.Component(ctx, templ_7745c5c3_Buffer, apiFact("Flow ID", s.FlowID))
 		templ_7745c5c3_Buffer.WriteString("</dl></section>")
 		return nil
 	})
@@ -231,22 +154,13 @@ func apiFact(label, text string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div><dt>")
-		if templ_7745c5c3_Err = render.Text(label).Write(templ_7745c5c3_Buffer, `editor/api.templ`, 102, 13); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, label)
 		templ_7745c5c3_Buffer.WriteString("</dt><dd><code title=\"")
-		if templ_7745c5c3_Err = render.Attribute(text).Write(templ_7745c5c3_Buffer, `editor/api.templ`, 104, 21); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, text)
 		templ_7745c5c3_Buffer.WriteString("\">")
-		if templ_7745c5c3_Err = render.Text(text).Write(templ_7745c5c3_Buffer, `editor/api.templ`, 104, 30); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, text)
 		templ_7745c5c3_Buffer.WriteString("</code>")
-		templ_7745c5c3_Err = components.CopyButton("Copy: "+label, text).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.CopyButton("Copy: "+label, text))
 		templ_7745c5c3_Buffer.WriteString("</dd></div>")
 		return nil
 	})
@@ -259,17 +173,12 @@ func apiFields(flowID string, fields []APIField) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<section id=\"api-fields\" class=\"api-part\" aria-labelledby=\"api-fields-title\"><h2 id=\"api-fields-title\">Inputs and outputs</h2>")
 		if len(fields) == 0 {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"say\">This flow has no inputs or outputs yet. <a class=\"link\" href=\"")
-			if templ_7745c5c3_Err = render.URL(components.FlowURL(flowID, "")).Write(templ_7745c5c3_Buffer, `editor/api.templ`, 114, 111); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, components.FlowURL(flowID, ""))
 			templ_7745c5c3_Buffer.WriteString("\">Add an input and an output</a> to call it.</p>")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<table><thead><tr><th scope=\"col\">Name</th><th scope=\"col\">Type</th><th scope=\"col\"><span class=\"unseen\">Required or default</span></th></tr></thead> ")
 			for i := range fields {
-				templ_7745c5c3_Err = apiField(fields[i]).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, apiField(fields[i]))
 			}
 			templ_7745c5c3_Buffer.WriteString("</table>")
 		}
@@ -283,68 +192,41 @@ func apiField(f APIField) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<tbody id=\"")
-		if templ_7745c5c3_Err = render.Attribute(f.id()).Write(templ_7745c5c3_Buffer, `editor/api.templ`, 133, 19); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, f.id())
 		templ_7745c5c3_Buffer.WriteString("\" data-role=\"")
-		if templ_7745c5c3_Err = render.Attribute(string(f.Role)).Write(templ_7745c5c3_Buffer, `editor/api.templ`, 133, 48); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, string(f.Role))
 		templ_7745c5c3_Buffer.WriteString("\" data-change=\"")
-		if templ_7745c5c3_Err = render.Attribute(f.Change).Write(templ_7745c5c3_Buffer, `editor/api.templ`, 133, 73); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, f.Change)
 		templ_7745c5c3_Buffer.WriteString("\"><tr><th scope=\"row\">")
 		if f.Node != "" {
 			templ_7745c5c3_Buffer.WriteString("<a class=\"row\" href=\"")
-			if templ_7745c5c3_Err = render.URL(f.path()).Write(templ_7745c5c3_Buffer, `editor/api.templ`, 137, 35); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, f.path())
 			templ_7745c5c3_Buffer.WriteString("\" data-show=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.Node).Write(templ_7745c5c3_Buffer, `editor/api.templ`, 137, 56); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.Node)
 			templ_7745c5c3_Buffer.WriteString("\" title=\"Show the node\">")
-			templ_7745c5c3_Err = apiName(f).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, apiName(f))
 			templ_7745c5c3_Buffer.WriteString("</a>")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<s>")
-			templ_7745c5c3_Err = apiName(f).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, apiName(f))
 			templ_7745c5c3_Buffer.WriteString("</s>")
 		}
-		templ_7745c5c3_Err = apiMark(f).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, apiMark(f))
 		templ_7745c5c3_Buffer.WriteString("</th><td>")
-		if templ_7745c5c3_Err = render.Text(f.Type).Write(templ_7745c5c3_Buffer, `editor/api.templ`, 147, 15); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, f.Type)
 		templ_7745c5c3_Buffer.WriteString("</td><td>")
-		if templ_7745c5c3_Err = render.Text(f.Note).Write(templ_7745c5c3_Buffer, `editor/api.templ`, 148, 15); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, f.Note)
 		templ_7745c5c3_Buffer.WriteString("</td></tr>")
 		if f.About != "" || len(f.Why) > 0 {
 			templ_7745c5c3_Buffer.WriteString("<tr class=\"about\"><td colspan=\"3\">")
 			if f.About != "" {
 				templ_7745c5c3_Buffer.WriteString("<p>")
-				if templ_7745c5c3_Err = render.Text(f.About).Write(templ_7745c5c3_Buffer, `editor/api.templ`, 154, 18); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, f.About)
 				templ_7745c5c3_Buffer.WriteString("</p>")
 			}
 			for _, text := range f.Why {
 				templ_7745c5c3_Buffer.WriteString("<p class=\"why\">")
-				if templ_7745c5c3_Err = render.Text(text).Write(templ_7745c5c3_Buffer, `editor/api.templ`, 157, 27); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, text)
 				templ_7745c5c3_Buffer.WriteString("</p>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</td></tr>")
@@ -359,18 +241,14 @@ func apiName(f APIField) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<code>")
-		if templ_7745c5c3_Err = render.Text(f.Name).Write(templ_7745c5c3_Buffer, `editor/api.templ`, 166, 15); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, f.Name)
 		templ_7745c5c3_Buffer.WriteString("</code> ")
 		if f.Role == APIOutput {
 			templ_7745c5c3_Buffer.WriteString("<span aria-hidden=\"true\">→</span> ")
 		}
 		if f.Title != "" {
 			templ_7745c5c3_Buffer.WriteString("<small>")
-			if templ_7745c5c3_Err = render.Text(f.Title).Write(templ_7745c5c3_Buffer, `editor/api.templ`, 171, 18); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.Title)
 			templ_7745c5c3_Buffer.WriteString("</small>")
 		}
 		return nil
@@ -383,10 +261,7 @@ func apiMark(f APIField) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if f.Change != "" {
 			tone, words := f.mark()
-			templ_7745c5c3_Err = components.Tag(tone, words).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(tone, words))
 		}
 		return nil
 	})

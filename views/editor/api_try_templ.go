@@ -23,25 +23,16 @@ func TryAPI(t APITry) templ.Component {
 			templ_7745c5c3_Buffer.WriteString(" open")
 		}
 		templ_7745c5c3_Buffer.WriteString("><summary>")
-		templ_7745c5c3_Err = components.Icon("chevron-right").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("chevron-right"))
 		templ_7745c5c3_Buffer.WriteString("<h2 id=\"api-try-title\">Try it</h2><span class=\"muted\">a real request</span></summary><div class=\"body\">")
 		if !t.MayTry {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"say\">Only editors can call the flow from here. With an API key, you can call it from anywhere.</p>")
 		} else {
-			templ_7745c5c3_Err = tryForm(t).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, tryForm(t))
 		}
 		templ_7745c5c3_Buffer.WriteString("<div id=\"api-exchange\" aria-live=\"polite\">")
 		if t.Exchange != nil {
-			templ_7745c5c3_Err = Exchange(t.Exchange).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, Exchange(t.Exchange))
 		}
 		templ_7745c5c3_Buffer.WriteString("</div></div></details></section>")
 		return nil
@@ -53,40 +44,25 @@ func tryForm(t APITry) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<form id=\"api-try-form\" class=\"form\" method=\"post\" action=\"")
-		if templ_7745c5c3_Err = render.URL(t.path()).Write(templ_7745c5c3_Buffer, `editor/api_try.templ`, 31, 69); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, t.path())
 		templ_7745c5c3_Buffer.WriteString("\" enctype=\"multipart/form-data\" data-hx-post=\"")
-		if templ_7745c5c3_Err = render.Attribute(string(t.path())).Write(templ_7745c5c3_Buffer, `editor/api_try.templ`, 31, 133); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, string(t.path()))
 		templ_7745c5c3_Buffer.WriteString("\" data-hx-target=\"#api-exchange\" data-hx-swap=\"innerHTML\"><input type=\"hidden\" name=\"filled\" value=\"1\"> <input type=\"hidden\" name=\"tab\" value=\"\" data-tab> ")
 		if t.Error != "" {
-			templ_7745c5c3_Err = TryRefused(t.Error).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, TryRefused(t.Error))
 		}
 		if t.Live == 0 {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"say\">Nothing is published yet, so the response is an error.</p>")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"say\">Calls ")
-			if templ_7745c5c3_Err = render.Text(VersionName(t.Live)).Write(templ_7745c5c3_Buffer, `editor/api_try.templ`, 40, 45); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, VersionName(t.Live))
 			templ_7745c5c3_Buffer.WriteString(" as a program would and waits for the result. Webhooks are sent and model calls are billed.</p>")
 		}
 		for i := range t.Fields {
-			templ_7745c5c3_Err = components.RunInput(t.Fields[i]).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.RunInput(t.Fields[i]))
 		}
 		templ_7745c5c3_Buffer.WriteString("<footer><button class=\"btn primary\" type=\"submit\">")
-		templ_7745c5c3_Err = components.Icon("send").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("send"))
 		templ_7745c5c3_Buffer.WriteString("<span class=\"idle\">Send the request</span> <span class=\"busy\">Waiting for the response…</span></button></footer></form>")
 		return nil
 	})
@@ -99,44 +75,25 @@ func Exchange(e *APIExchange) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"exchange\" data-run=\"")
-		if templ_7745c5c3_Err = render.Attribute(e.Run).Write(templ_7745c5c3_Buffer, `editor/api_try.templ`, 57, 39); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, e.Run)
 		templ_7745c5c3_Buffer.WriteString("\"><p class=\"sum\">")
-		templ_7745c5c3_Err = components.Tag(e.tone(), e.words()).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(e.tone(), e.words()))
 		templ_7745c5c3_Buffer.WriteString("<span class=\"muted\">")
-		if templ_7745c5c3_Err = render.Text(components.Duration(e.Duration)).Write(templ_7745c5c3_Buffer, `editor/api_try.templ`, 60, 56); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, components.Duration(e.Duration))
 		templ_7745c5c3_Buffer.WriteString("</span> ")
 		if e.Run != "" {
 			templ_7745c5c3_Buffer.WriteString("<a class=\"link\" href=\"")
-			if templ_7745c5c3_Err = render.URL(e.run()).Write(templ_7745c5c3_Buffer, `editor/api_try.templ`, 62, 34); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, e.run())
 			templ_7745c5c3_Buffer.WriteString("\">Open the run</a> <a class=\"link\" href=\"")
-			if templ_7745c5c3_Err = render.URL(e.replay()).Write(templ_7745c5c3_Buffer, `editor/api_try.templ`, 63, 37); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, e.replay())
 			templ_7745c5c3_Buffer.WriteString("\" data-follow=\"")
-			if templ_7745c5c3_Err = render.Attribute(e.Run).Write(templ_7745c5c3_Buffer, `editor/api_try.templ`, 63, 59); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, e.Run)
 			templ_7745c5c3_Buffer.WriteString("\">Show it on the canvas</a>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</p><h3>Request</h3><div class=\"code\"><pre tabindex=\"0\" role=\"region\" aria-label=\"The request\"><code data-snippet>")
-		templ_7745c5c3_Err = components.Highlighted(e.Request).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Highlighted(e.Request))
 		templ_7745c5c3_Buffer.WriteString("</code></pre></div><h3>Response</h3><div class=\"code\"><pre tabindex=\"0\" role=\"region\" aria-label=\"The response\"><code>")
-		templ_7745c5c3_Err = components.Highlighted(e.Response).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Highlighted(e.Response))
 		templ_7745c5c3_Buffer.WriteString("</code></pre></div>")
 		if e.Cut {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"help\">Truncated. Open the run to see everything.</p>")
@@ -152,10 +109,7 @@ func Exchange(e *APIExchange) templ.Component {
 func TryRefused(reason string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = components.Note(components.ToneBad, reason, "Nothing was sent.").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneBad, reason, "Nothing was sent."))
 		return nil
 	})
 }

@@ -27,13 +27,9 @@ func Builder(p layout.Page, b BuilderPage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var2 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<a class=\"skip\" href=\"#outline\">Skip to the outline</a><div id=\"builder\" class=\"builder\" data-flow=\"")
-			if templ_7745c5c3_Err = render.Attribute(b.FlowID).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 19, 23); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, b.FlowID)
 			templ_7745c5c3_Buffer.WriteString("\" data-rev=\"")
-			if templ_7745c5c3_Err = render.Attribute(strconv.FormatInt(b.Rev, 10)).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 20, 42); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, strconv.FormatInt(b.Rev, 10))
 			templ_7745c5c3_Buffer.WriteString("\"")
 			if b.ReadOnly {
 				templ_7745c5c3_Buffer.WriteString(" data-readonly")
@@ -44,88 +40,44 @@ func Builder(p layout.Page, b BuilderPage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString(" data-drawer=\"closed\"")
 			if b.Replay != "" {
 				templ_7745c5c3_Buffer.WriteString(" data-replay=\"")
-				if templ_7745c5c3_Err = render.Attribute(b.Replay).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 25, 26); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, b.Replay)
 				templ_7745c5c3_Buffer.WriteString("\"")
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			templ_7745c5c3_Err = builderTop(p, b).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.FlowTabs(b.FlowID, "Build", p.Flow).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = builderViews().Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, builderTop(p, b))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FlowTabs(b.FlowID, "Build", p.Flow))
+			render.Component(ctx, templ_7745c5c3_Buffer, builderViews())
 			if !b.ReadOnly {
-				templ_7745c5c3_Err = Palette(b.FlowID, b.Palette).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, Palette(b.FlowID, b.Palette))
 			}
-			templ_7745c5c3_Err = Outline(b.Outline).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, Outline(b.Outline))
 			if b.Refused != "" {
 				templ_7745c5c3_Buffer.WriteString("<section class=\"refused\" aria-label=\"Error\">")
-				templ_7745c5c3_Err = components.Note(components.ToneBad, b.Refused, "Nothing was changed.").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneBad, b.Refused, "Nothing was changed."))
 				templ_7745c5c3_Buffer.WriteString("</section>")
 			}
 			if b.Fill.Banner != nil {
 				templ_7745c5c3_Buffer.WriteString("<section class=\"refused\" aria-label=\"What is shown\">")
-				templ_7745c5c3_Err = b.Fill.Banner.Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, b.Fill.Banner)
 				templ_7745c5c3_Buffer.WriteString("</section>")
 			}
 			if !b.ReadOnly {
-				templ_7745c5c3_Err = Replaced(b.Replaced).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, Replaced(b.Replaced))
 			}
 			templ_7745c5c3_Buffer.WriteString("<main id=\"main\" class=\"stage\" tabindex=\"-1\">")
-			templ_7745c5c3_Err = builderCanvas(b).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, builderCanvas(b))
 			templ_7745c5c3_Buffer.WriteString("</main>")
-			templ_7745c5c3_Err = builderPane(b).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = builderDrawer(b).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, builderPane(b))
+			render.Component(ctx, templ_7745c5c3_Buffer, builderDrawer(b))
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			for _, d := range b.Fill.Dialogs {
-				templ_7745c5c3_Err = d.Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, d)
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
-			templ_7745c5c3_Err = data("kinds", island(b.Palette)).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, data("kinds", island(b.Palette)))
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Shell(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, layout.Shell(p))
 		return nil
 	})
 }
@@ -135,89 +87,50 @@ func builderTop(p layout.Page, b BuilderPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<header class=\"builder-top\"><a class=\"brand\" href=\"/flows\" title=\"All flows\">")
-		templ_7745c5c3_Err = layout.Mark().Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, layout.Mark())
 		templ_7745c5c3_Buffer.WriteString("<span class=\"word\">Sluice</span></a><nav class=\"crumb\" aria-label=\"Breadcrumb\"><a href=\"/flows\">Flows</a> ")
 		if b.Parent != nil {
 			templ_7745c5c3_Buffer.WriteString("<a class=\"crumb-parent\" href=\"")
-			if templ_7745c5c3_Err = render.URL(components.FlowURL(b.Parent.ID, "")).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 70, 70); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, components.FlowURL(b.Parent.ID, ""))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(b.Parent.Name).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 70, 88); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, b.Parent.Name)
 			templ_7745c5c3_Buffer.WriteString("</a>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</nav><h1 class=\"unseen\">")
-		if templ_7745c5c3_Err = render.Text(b.Name).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 73, 29); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, b.Name)
 		templ_7745c5c3_Buffer.WriteString("</h1>")
 		if b.ReadOnly {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"flow-name\" id=\"flow-name\">")
-			if templ_7745c5c3_Err = render.Text(b.Name).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 75, 50); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, b.Name)
 			templ_7745c5c3_Buffer.WriteString("</span>")
-			templ_7745c5c3_Err = components.Tag(components.ToneNone, "Read only").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneNone, "Read only"))
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<form class=\"flow-name\" method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(editPath(b.FlowID)).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 78, 68); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, editPath(b.FlowID))
 			templ_7745c5c3_Buffer.WriteString("\" data-edit=\"Rename flow\"><input type=\"hidden\" name=\"op\" value=\"name\"> <label class=\"unseen\" for=\"flow-name\">Name of the flow</label> <input id=\"flow-name\" name=\"name\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(cmp.Or(b.TypedName, b.Name)).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 81, 73); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, cmp.Or(b.TypedName, b.Name))
 			templ_7745c5c3_Buffer.WriteString("\" maxlength=\"200\" required autocomplete=\"off\" spellcheck=\"false\"></form>")
 		}
 		if b.Fill.State != nil {
-			templ_7745c5c3_Err = FlowState(*b.Fill.State).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, FlowState(*b.Fill.State))
 		}
 		if !b.ReadOnly {
 			templ_7745c5c3_Buffer.WriteString("<output id=\"save-state\" class=\"save-state script-only\" data-state=\"saved\">Saved</output>")
 		}
 		templ_7745c5c3_Buffer.WriteString("<div class=\"acts\">")
-		templ_7745c5c3_Err = Others(b.Others).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, Others(b.Others))
 		if !b.ReadOnly {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"turn script-only\" role=\"group\" aria-label=\"History\"><button class=\"btn quiet only\" type=\"button\" id=\"undo\" data-command=\"undo\" aria-label=\"Undo\" title=\"Nothing to undo\" disabled>")
-			templ_7745c5c3_Err = components.Icon("undo-2").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("undo-2"))
 			templ_7745c5c3_Buffer.WriteString("</button> <button class=\"btn quiet only\" type=\"button\" id=\"redo\" data-command=\"redo\" aria-label=\"Redo\" title=\"Nothing to redo\" disabled>")
-			templ_7745c5c3_Err = components.Icon("redo-2").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("redo-2"))
 			templ_7745c5c3_Buffer.WriteString("</button></div>")
 		}
 		if b.Fill.State != nil {
-			templ_7745c5c3_Err = RunButton(*b.Fill.State).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = PublishButton(*b.Fill.State).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, RunButton(*b.Fill.State))
+			render.Component(ctx, templ_7745c5c3_Buffer, PublishButton(*b.Fill.State))
 		}
-		templ_7745c5c3_Err = builderMenu(p, b).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, builderMenu(p, b))
 		templ_7745c5c3_Buffer.WriteString("</div></header>")
 		return nil
 	})
@@ -232,17 +145,11 @@ func Others(people []layout.Person) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<ul id=\"others\" class=\"others\" aria-label=\"Also in this flow\">")
 		for _, who := range people {
 			templ_7745c5c3_Buffer.WriteString("<li class=\"avatar\" title=\"")
-			if templ_7745c5c3_Err = render.Attribute(who.Name+" has this flow open").Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 115, 62); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, who.Name+" has this flow open")
 			templ_7745c5c3_Buffer.WriteString("\"><span aria-hidden=\"true\">")
-			if templ_7745c5c3_Err = render.Text(who.Initials()).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 116, 45); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, who.Initials())
 			templ_7745c5c3_Buffer.WriteString("</span> <span class=\"unseen\">")
-			if templ_7745c5c3_Err = render.Text(who.Name).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 117, 35); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, who.Name)
 			templ_7745c5c3_Buffer.WriteString("</span></li>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</ul>")
@@ -255,63 +162,29 @@ func builderMenu(p layout.Page, b BuilderPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<details class=\"menu\" id=\"flow-menu\"><summary class=\"btn quiet only\" title=\"More\">")
-		templ_7745c5c3_Err = components.Icon("ellipsis").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("ellipsis"))
 		templ_7745c5c3_Buffer.WriteString("<span class=\"unseen\">More about this flow</span></summary><div class=\"sheet\">")
-		templ_7745c5c3_Err = menuCommand("list-tree", "Outline", "outline", "Ctrl+Shift+O").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = menuCommand("search", "Find a node", "find", "Ctrl+F").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = menuCommand("keyboard", "Shortcuts", "shortcuts", "?").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, menuCommand("list-tree", "Outline", "outline", "Ctrl+Shift+O"))
+		render.Component(ctx, templ_7745c5c3_Buffer, menuCommand("search", "Find a node", "find", "Ctrl+F"))
+		render.Component(ctx, templ_7745c5c3_Buffer, menuCommand("keyboard", "Shortcuts", "shortcuts", "?"))
 		templ_7745c5c3_Buffer.WriteString("<hr><a class=\"item\" href=\"")
-		if templ_7745c5c3_Err = render.URL(components.FlowURL(b.FlowID, "/export")).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 134, 65); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, components.FlowURL(b.FlowID, "/export"))
 		templ_7745c5c3_Buffer.WriteString("\" download>")
-		templ_7745c5c3_Err = components.Icon("download").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("download"))
 		templ_7745c5c3_Buffer.WriteString(" Export</a> ")
 		if !b.ReadOnly {
 			templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(components.FlowURL(b.FlowID, "/duplicate")).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 139, 75); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, components.FlowURL(b.FlowID, "/duplicate"))
 			templ_7745c5c3_Buffer.WriteString("\"><button class=\"item\">")
-			templ_7745c5c3_Err = components.Icon("copy").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("copy"))
 			templ_7745c5c3_Buffer.WriteString(" Duplicate flow</button></form>")
 		}
 		templ_7745c5c3_Buffer.WriteString("<a class=\"item\" href=\"/flows\">")
-		templ_7745c5c3_Err = components.Icon("workflow").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("workflow"))
 		templ_7745c5c3_Buffer.WriteString(" All flows</a><hr><form method=\"post\" action=\"/theme\" data-theme><div class=\"choice\" role=\"group\" aria-label=\"Theme\">")
-		templ_7745c5c3_Err = layout.ThemeButton(p.Theme, layout.ThemeSystem, "monitor", "System").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = layout.ThemeButton(p.Theme, layout.ThemeLight, "sun", "Light").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = layout.ThemeButton(p.Theme, layout.ThemeDark, "moon", "Dark").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, layout.ThemeButton(p.Theme, layout.ThemeSystem, "monitor", "System"))
+		render.Component(ctx, templ_7745c5c3_Buffer, layout.ThemeButton(p.Theme, layout.ThemeLight, "sun", "Light"))
+		render.Component(ctx, templ_7745c5c3_Buffer, layout.ThemeButton(p.Theme, layout.ThemeDark, "moon", "Dark"))
 		templ_7745c5c3_Buffer.WriteString("</div></form></div></details>")
 		return nil
 	})
@@ -322,22 +195,13 @@ func menuCommand(icon, label, name, keys string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<button type=\"button\" class=\"item script-only\" data-command=\"")
-		if templ_7745c5c3_Err = render.Attribute(name).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 163, 67); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, name)
 		templ_7745c5c3_Buffer.WriteString("\">")
-		templ_7745c5c3_Err = components.Icon(icon).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon(icon))
 		templ_7745c5c3_Buffer.WriteString(" ")
-		if templ_7745c5c3_Err = render.Text(label).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 165, 9); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, label)
 		templ_7745c5c3_Buffer.WriteString(" <kbd>")
-		if templ_7745c5c3_Err = render.Text(keys).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 166, 13); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, keys)
 		templ_7745c5c3_Buffer.WriteString("</kbd></button>")
 		return nil
 	})
@@ -350,15 +214,9 @@ func builderViews() templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<nav class=\"views script-only\" aria-label=\"View\"><button type=\"button\" class=\"view\" data-command=\"show-outline\" aria-pressed=\"true\">")
-		templ_7745c5c3_Err = components.Icon("list-tree").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("list-tree"))
 		templ_7745c5c3_Buffer.WriteString(" Outline</button> <button type=\"button\" class=\"view\" data-command=\"show-canvas\" aria-pressed=\"false\">")
-		templ_7745c5c3_Err = components.Icon("workflow").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("workflow"))
 		templ_7745c5c3_Buffer.WriteString(" Canvas</button></nav>")
 		return nil
 	})
@@ -369,91 +227,53 @@ func builderCanvas(b BuilderPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<flow-canvas id=\"canvas\" flow=\"")
-		if templ_7745c5c3_Err = render.Attribute(b.FlowID).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 187, 17); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, b.FlowID)
 		templ_7745c5c3_Buffer.WriteString("\" rev=\"")
-		if templ_7745c5c3_Err = render.Attribute(strconv.FormatInt(b.Rev, 10)).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 188, 36); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, strconv.FormatInt(b.Rev, 10))
 		templ_7745c5c3_Buffer.WriteString("\"")
 		if b.Replay == "" {
 			templ_7745c5c3_Buffer.WriteString(" ops=\"")
-			if templ_7745c5c3_Err = render.Attribute(components.FlowPath(b.FlowID)+"/ops").Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 190, 47); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, components.FlowPath(b.FlowID)+"/ops")
 			templ_7745c5c3_Buffer.WriteString("\"")
 		}
 		templ_7745c5c3_Buffer.WriteString(" role=\"application\" aria-label=\"")
-		if templ_7745c5c3_Err = render.Attribute("Canvas of "+b.Name).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 193, 36); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "Canvas of "+b.Name)
 		templ_7745c5c3_Buffer.WriteString("\"")
 		if b.ReadOnly {
 			templ_7745c5c3_Buffer.WriteString(" readonly")
 		}
 		templ_7745c5c3_Buffer.WriteString("><div class=\"canvas-nodes\" id=\"canvas-nodes\">")
-		templ_7745c5c3_Err = CanvasNodes(b.Nodes).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, CanvasNodes(b.Nodes))
 		templ_7745c5c3_Buffer.WriteString("</div>")
-		templ_7745c5c3_Err = data("canvas-document", b.Document).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, data("canvas-document", b.Document))
 		templ_7745c5c3_Buffer.WriteString("</flow-canvas><div id=\"run-bar\" class=\"run-bar-place\">")
-		templ_7745c5c3_Err = slot(b.Fill.RunBar).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, slot(b.Fill.RunBar))
 		templ_7745c5c3_Buffer.WriteString("</div><div class=\"zoom\" role=\"toolbar\" aria-label=\"View of the canvas\">")
 		if !b.ReadOnly {
 			templ_7745c5c3_Buffer.WriteString("<button type=\"button\" class=\"btn primary small only add-node\" data-command=\"palette\" aria-label=\"Add a node\" title=\"Add a node\">")
-			templ_7745c5c3_Err = components.Icon("plus").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("plus"))
 			templ_7745c5c3_Buffer.WriteString("</button>")
 		}
-		templ_7745c5c3_Err = zoomButton("minus", "Zoom out", "zoom-out").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, zoomButton("minus", "Zoom out", "zoom-out"))
 		templ_7745c5c3_Buffer.WriteString("<button type=\"button\" class=\"btn quiet small\" id=\"zoom\" data-command=\"zoom-100\" title=\"Zoom to 100% (Ctrl+0)\">100%</button>")
-		templ_7745c5c3_Err = zoomButton("plus", "Zoom in", "zoom-in").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, zoomButton("plus", "Zoom in", "zoom-in"))
 		templ_7745c5c3_Buffer.WriteString("<button type=\"button\" class=\"btn quiet small\" data-command=\"fit\" title=\"Show everything\">Fit <kbd>⇧1</kbd></button> ")
 		if !b.ReadOnly {
 			templ_7745c5c3_Buffer.WriteString("<button type=\"button\" class=\"btn quiet small only for-fingers\" id=\"select-mode\" data-command=\"select-mode\" aria-label=\"Select by dragging\" aria-pressed=\"false\" title=\"Select by dragging\">")
-			templ_7745c5c3_Err = components.Icon("mouse-pointer-2").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("mouse-pointer-2"))
 			templ_7745c5c3_Buffer.WriteString("</button> <button type=\"button\" class=\"btn quiet small\" data-command=\"tidy\" title=\"Lay out the selection, or everything (T)\">Tidy</button> ")
 		}
 		templ_7745c5c3_Buffer.WriteString("<button type=\"button\" class=\"btn quiet small only\" id=\"outline-toggle\" data-command=\"outline\" aria-label=\"Outline\" aria-pressed=\"false\" title=\"Outline (Ctrl+Shift+O)\">")
-		templ_7745c5c3_Err = components.Icon("list-tree").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("list-tree"))
 		templ_7745c5c3_Buffer.WriteString("</button></div>")
 		if !b.ReadOnly {
-			templ_7745c5c3_Err = selectionBar().Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, selectionBar())
 			templ_7745c5c3_Buffer.WriteString("<div id=\"blank\" class=\"blank\"")
 			if len(b.Nodes) > 0 {
 				templ_7745c5c3_Buffer.WriteString(" hidden")
 			}
 			templ_7745c5c3_Buffer.WriteString("><h2>Start with an input</h2><p>A flow has inputs, nodes that process them, and outputs.</p><div class=\"next\"><button type=\"button\" class=\"btn primary\" data-command=\"add-input\">")
-			templ_7745c5c3_Err = components.Icon("log-in").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("log-in"))
 			templ_7745c5c3_Buffer.WriteString(" Add an input</button> <button type=\"button\" class=\"btn\" data-command=\"palette\">Choose a node <kbd>/</kbd></button></div></div>")
 		}
 		return nil
@@ -465,22 +285,13 @@ func zoomButton(icon, label, name string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<button type=\"button\" class=\"btn quiet small only\" data-command=\"")
-		if templ_7745c5c3_Err = render.Attribute(name).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 241, 71); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, name)
 		templ_7745c5c3_Buffer.WriteString("\" aria-label=\"")
-		if templ_7745c5c3_Err = render.Attribute(label).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 241, 92); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, label)
 		templ_7745c5c3_Buffer.WriteString("\" title=\"")
-		if templ_7745c5c3_Err = render.Attribute(label).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 241, 108); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, label)
 		templ_7745c5c3_Buffer.WriteString("\">")
-		templ_7745c5c3_Err = components.Icon(icon).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon(icon))
 		templ_7745c5c3_Buffer.WriteString("</button>")
 		return nil
 	})
@@ -493,61 +304,22 @@ func selectionBar() templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div id=\"selection-bar\" class=\"selection-bar\" role=\"toolbar\" aria-label=\"Selected nodes\" hidden><span class=\"for-phones\">")
-		templ_7745c5c3_Err = barButton("settings", "Open settings", "open").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, barButton("settings", "Open settings", "open"))
 		templ_7745c5c3_Buffer.WriteString("</span>")
-		templ_7745c5c3_Err = barButton("play", "Run to here", "run-to").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = barButton("pin", "Pin or unpin output (P)", "pin").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = barButton("ban", "Disable or enable (D)", "disable").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = barButton("copy", "Duplicate (Ctrl+D)", "duplicate").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = barButton("trash-2", "Delete", "delete").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, barButton("play", "Run to here", "run-to"))
+		render.Component(ctx, templ_7745c5c3_Buffer, barButton("pin", "Pin or unpin output (P)", "pin"))
+		render.Component(ctx, templ_7745c5c3_Buffer, barButton("ban", "Disable or enable (D)", "disable"))
+		render.Component(ctx, templ_7745c5c3_Buffer, barButton("copy", "Duplicate (Ctrl+D)", "duplicate"))
+		render.Component(ctx, templ_7745c5c3_Buffer, barButton("trash-2", "Delete", "delete"))
 		templ_7745c5c3_Buffer.WriteString("<span class=\"several\" data-several>")
-		templ_7745c5c3_Err = barButton("align-start-vertical", "Align left", "align-left").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = barButton("align-center-vertical", "Align centers", "align-center").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = barButton("align-start-horizontal", "Align tops", "align-top").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = barButton("align-center-horizontal", "Align middles", "align-middle").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = barButton("align-horizontal-distribute-center", "Distribute horizontally", "align-columns").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = barButton("align-vertical-distribute-center", "Distribute vertically", "align-rows").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, barButton("align-start-vertical", "Align left", "align-left"))
+		render.Component(ctx, templ_7745c5c3_Buffer, barButton("align-center-vertical", "Align centers", "align-center"))
+		render.Component(ctx, templ_7745c5c3_Buffer, barButton("align-start-horizontal", "Align tops", "align-top"))
+		render.Component(ctx, templ_7745c5c3_Buffer, barButton("align-center-horizontal", "Align middles", "align-middle"))
+		render.Component(ctx, templ_7745c5c3_Buffer, barButton("align-horizontal-distribute-center", "Distribute horizontally", "align-columns"))
+		render.Component(ctx, templ_7745c5c3_Buffer, barButton("align-vertical-distribute-center", "Distribute vertically", "align-rows"))
 		templ_7745c5c3_Buffer.WriteString("</span>")
-		templ_7745c5c3_Err = barButton("ellipsis", "More (Shift+F10)", "menu").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, barButton("ellipsis", "More (Shift+F10)", "menu"))
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		return nil
 	})
@@ -558,22 +330,13 @@ func barButton(icon, label, name string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<button type=\"button\" class=\"btn quiet small only\" data-command=\"")
-		if templ_7745c5c3_Err = render.Attribute(name).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 270, 71); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, name)
 		templ_7745c5c3_Buffer.WriteString("\" aria-label=\"")
-		if templ_7745c5c3_Err = render.Attribute(label).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 270, 92); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, label)
 		templ_7745c5c3_Buffer.WriteString("\" title=\"")
-		if templ_7745c5c3_Err = render.Attribute(label).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 270, 108); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, label)
 		templ_7745c5c3_Buffer.WriteString("\">")
-		templ_7745c5c3_Err = components.Icon(icon).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon(icon))
 		templ_7745c5c3_Buffer.WriteString("</button>")
 		return nil
 	})
@@ -584,46 +347,25 @@ func builderPane(b BuilderPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<aside id=\"pane\" class=\"pane\" aria-label=\"Result, node, API and runs\"><div class=\"tabs\"><div class=\"tabbar script-only\" role=\"tablist\" aria-label=\"Pane\">")
-		templ_7745c5c3_Err = paneTab(b, PaneResult, "Result").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = paneTab(b, PaneNode, "Node").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = paneTab(b, PaneAPI, "API").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = paneTab(b, PaneRuns, "Runs").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, paneTab(b, PaneResult, "Result"))
+		render.Component(ctx, templ_7745c5c3_Buffer, paneTab(b, PaneNode, "Node"))
+		render.Component(ctx, templ_7745c5c3_Buffer, paneTab(b, PaneAPI, "API"))
+		render.Component(ctx, templ_7745c5c3_Buffer, paneTab(b, PaneRuns, "Runs"))
 		templ_7745c5c3_Buffer.WriteString("</div><button type=\"button\" class=\"btn quiet small only pane-close\" data-command=\"close-pane\" aria-label=\"Close\" title=\"Close\">")
-		templ_7745c5c3_Err = components.Icon("x").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("x"))
 		templ_7745c5c3_Buffer.WriteString("</button><div role=\"tabpanel\" id=\"pane-result\" aria-labelledby=\"tab-result\" aria-live=\"polite\"")
 		if b.Pane != PaneResult {
 			templ_7745c5c3_Buffer.WriteString(" hidden")
 		}
 		templ_7745c5c3_Buffer.WriteString("><div id=\"flow-result\">")
-		templ_7745c5c3_Err = slot(b.Fill.Result).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, slot(b.Fill.Result))
 		templ_7745c5c3_Buffer.WriteString("</div></div><div role=\"tabpanel\" id=\"pane-node\" aria-labelledby=\"tab-node\"")
 		if b.Pane != PaneNode {
 			templ_7745c5c3_Buffer.WriteString(" hidden")
 		}
 		templ_7745c5c3_Buffer.WriteString("><div id=\"inspector\" class=\"inspector\">")
 		if b.Fill.Inspector != nil {
-			templ_7745c5c3_Err = b.Fill.Inspector.Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, b.Fill.Inspector)
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"pane-empty\">Select a node to see what it does and what it needs.</p>")
 		}
@@ -632,19 +374,13 @@ func builderPane(b BuilderPage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString(" hidden")
 		}
 		templ_7745c5c3_Buffer.WriteString("><div id=\"flow-api\" class=\"api-pane\">")
-		templ_7745c5c3_Err = slot(b.Fill.API).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, slot(b.Fill.API))
 		templ_7745c5c3_Buffer.WriteString("</div></div><div role=\"tabpanel\" id=\"pane-runs\" aria-labelledby=\"tab-runs\"")
 		if b.Pane != PaneRuns {
 			templ_7745c5c3_Buffer.WriteString(" hidden")
 		}
 		templ_7745c5c3_Buffer.WriteString("><div id=\"flow-runs\">")
-		templ_7745c5c3_Err = slot(b.Fill.Runs).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, slot(b.Fill.Runs))
 		templ_7745c5c3_Buffer.WriteString("</div></div></div></aside>")
 		return nil
 	})
@@ -655,17 +391,11 @@ func paneTab(b BuilderPage, tab PaneTab, label string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<button type=\"button\" role=\"tab\" id=\"")
-		if templ_7745c5c3_Err = render.Attribute("tab-"+string(tab)).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 319, 27); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "tab-"+string(tab))
 		templ_7745c5c3_Buffer.WriteString("\" aria-controls=\"")
-		if templ_7745c5c3_Err = render.Attribute("pane-"+string(tab)).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 320, 39); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "pane-"+string(tab))
 		templ_7745c5c3_Buffer.WriteString("\" aria-selected=\"")
-		if templ_7745c5c3_Err = render.Attribute(strconv.FormatBool(b.Pane == tab)).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 321, 51); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, strconv.FormatBool(b.Pane == tab))
 		templ_7745c5c3_Buffer.WriteString("\"")
 		if b.Pane == tab {
 			templ_7745c5c3_Buffer.WriteString(" tabindex=\"0\"")
@@ -673,9 +403,7 @@ func paneTab(b BuilderPage, tab PaneTab, label string) templ.Component {
 			templ_7745c5c3_Buffer.WriteString(" tabindex=\"-1\"")
 		}
 		templ_7745c5c3_Buffer.WriteString(">")
-		if templ_7745c5c3_Err = render.Text(label).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 327, 9); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, label)
 		templ_7745c5c3_Buffer.WriteString("</button>")
 		return nil
 	})
@@ -686,25 +414,14 @@ func builderDrawer(b BuilderPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<section id=\"drawer\" class=\"drawer\" aria-label=\"Problems and data\"><div class=\"drawer-edge script-only\" id=\"drawer-edge\" role=\"separator\" aria-orientation=\"horizontal\" aria-label=\"Height of the drawer\" aria-valuemin=\"80\" aria-valuemax=\"600\" aria-valuenow=\"200\" tabindex=\"0\"></div><div class=\"tabs\"><div class=\"tabbar script-only\" role=\"tablist\" aria-label=\"Drawer\"><button type=\"button\" role=\"tab\" id=\"tab-problems\" aria-controls=\"drawer-problems\" aria-selected=\"true\" tabindex=\"0\">Problems <span class=\"count\" id=\"problem-count\">")
-		if templ_7745c5c3_Err = render.Text(countOf(b.Problems)).Write(templ_7745c5c3_Buffer, `editor/builder.templ`, 335, 190); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, countOf(b.Problems))
 		templ_7745c5c3_Buffer.WriteString("</span></button> <button type=\"button\" role=\"tab\" id=\"tab-data\" aria-controls=\"drawer-data\" aria-selected=\"false\" tabindex=\"-1\">Data</button></div><button type=\"button\" class=\"btn quiet small only drawer-fold script-only\" id=\"drawer-fold\" data-command=\"drawer\" aria-label=\"Problems and data\" aria-expanded=\"false\" aria-controls=\"drawer\" title=\"Show or hide (Ctrl+J)\">")
-		templ_7745c5c3_Err = components.Icon("chevron-down").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("chevron-down"))
 		templ_7745c5c3_Buffer.WriteString("</button><div role=\"tabpanel\" id=\"drawer-problems\" aria-labelledby=\"tab-problems\" tabindex=\"0\">")
-		templ_7745c5c3_Err = Problems(b.Problems).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, Problems(b.Problems))
 		templ_7745c5c3_Buffer.WriteString("</div><div role=\"tabpanel\" id=\"drawer-data\" aria-labelledby=\"tab-data\" hidden><div id=\"node-data\">")
 		if b.Fill.Data != nil {
-			templ_7745c5c3_Err = b.Fill.Data.Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, b.Fill.Data)
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"pane-empty\">Run the flow, then select a node to see what went in and what came out.</p>")
 		}

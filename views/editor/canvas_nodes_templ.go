@@ -24,10 +24,7 @@ func CanvasNodes(nodes []NodeFace) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		for i := range nodes {
-			templ_7745c5c3_Err = CanvasNode(&nodes[i]).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, CanvasNode(&nodes[i]))
 		}
 		return nil
 	})
@@ -40,118 +37,63 @@ func CanvasNode(n *NodeFace) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<article class=\"node\" id=\"")
-		if templ_7745c5c3_Err = render.Attribute("node-"+n.ID).Write(templ_7745c5c3_Buffer, `editor/canvas_nodes.templ`, 19, 42); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "node-"+n.ID)
 		templ_7745c5c3_Buffer.WriteString("\" data-id=\"")
-		if templ_7745c5c3_Err = render.Attribute(n.ID).Write(templ_7745c5c3_Buffer, `editor/canvas_nodes.templ`, 19, 59); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, n.ID)
 		templ_7745c5c3_Buffer.WriteString("\" data-kind=\"")
-		if templ_7745c5c3_Err = render.Attribute(n.Kind).Write(templ_7745c5c3_Buffer, `editor/canvas_nodes.templ`, 19, 80); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, n.Kind)
 		templ_7745c5c3_Buffer.WriteString("\" data-kind-title=\"")
-		if templ_7745c5c3_Err = render.Attribute(n.KindTitle).Write(templ_7745c5c3_Buffer, `editor/canvas_nodes.templ`, 19, 112); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, n.KindTitle)
 		templ_7745c5c3_Buffer.WriteString("\" data-group=\"")
-		if templ_7745c5c3_Err = render.Attribute(n.Group).Write(templ_7745c5c3_Buffer, `editor/canvas_nodes.templ`, 19, 135); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, n.Group)
 		templ_7745c5c3_Buffer.WriteString("\" data-x=\"")
-		if templ_7745c5c3_Err = render.Attribute(place(n.X)).Write(templ_7745c5c3_Buffer, `editor/canvas_nodes.templ`, 19, 157); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, place(n.X))
 		templ_7745c5c3_Buffer.WriteString("\" data-y=\"")
-		if templ_7745c5c3_Err = render.Attribute(place(n.Y)).Write(templ_7745c5c3_Buffer, `editor/canvas_nodes.templ`, 19, 179); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, place(n.Y))
 		templ_7745c5c3_Buffer.WriteString("\"><header><span class=\"chip\">")
-		templ_7745c5c3_Err = components.Icon(n.Icon).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon(n.Icon))
 		templ_7745c5c3_Buffer.WriteString("</span> <b data-title title=\"")
-		if templ_7745c5c3_Err = render.Attribute(n.Title).Write(templ_7745c5c3_Buffer, `editor/canvas_nodes.templ`, 24, 32); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, n.Title)
 		templ_7745c5c3_Buffer.WriteString("\">")
-		if templ_7745c5c3_Err = render.Text(n.Title).Write(templ_7745c5c3_Buffer, `editor/canvas_nodes.templ`, 24, 44); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, n.Title)
 		templ_7745c5c3_Buffer.WriteString("</b>")
-		templ_7745c5c3_Err = nodeMarks(n).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, nodeMarks(n))
 		templ_7745c5c3_Buffer.WriteString("<span class=\"node-badge\" data-badge hidden></span></header>")
 		if n.Line.Text != "" {
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<p class=\"")
 				var templ_7745c5c3_Var12 = []any{"node-line", templ.KV("mono", n.Line.Mono)}
-				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var12...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var12).String()).Write(templ_7745c5c3_Buffer, `editor/canvas_nodes.templ`, 1, 0); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+
+				render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var12).String())
 				templ_7745c5c3_Buffer.WriteString("\"")
 				if n.Line.Full != "" {
 					templ_7745c5c3_Buffer.WriteString(" title=\"")
-					if templ_7745c5c3_Err = render.Attribute(n.Line.Full).Write(templ_7745c5c3_Buffer, `editor/canvas_nodes.templ`, 32, 24); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, n.Line.Full)
 					templ_7745c5c3_Buffer.WriteString("\"")
 				}
 				templ_7745c5c3_Buffer.WriteString(" data-far-hide")
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			templ_7745c5c3_Err = nodeLine(n.Line).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, nodeLine(n.Line))
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		}
 		if n.Note != "" {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"node-note\" data-far-hide>")
-			if templ_7745c5c3_Err = render.Text(n.Note).Write(templ_7745c5c3_Buffer, `editor/canvas_nodes.templ`, 40, 46); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, n.Note)
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		}
 		for i := range n.Rows {
-			templ_7745c5c3_Err = portRow(&n.Rows[i], n.moreAt(i)).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, portRow(&n.Rows[i], n.moreAt(i)))
 		}
 		if n.Tools != nil || n.Tool != nil {
 			templ_7745c5c3_Buffer.WriteString("<div data-far-hide>")
 			if n.Tools != nil {
-				templ_7745c5c3_Err = port(n.Tools, "in").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, port(n.Tools, "in"))
 			}
 			if n.Tool != nil {
-				templ_7745c5c3_Err = port(n.Tool, "out").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, port(n.Tool, "out"))
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
 		}
@@ -169,41 +111,25 @@ func nodeMarks(n *NodeFace) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if n.Pinned {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"node-mark\" data-pinned title=\"Outputs are pinned: runs of the draft use them instead of running the node.\">")
-			templ_7745c5c3_Err = components.Icon("pin").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("pin"))
 			templ_7745c5c3_Buffer.WriteString("<span class=\"unseen\">pinned</span></span> ")
 		}
 		if n.Disabled {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"node-mark\" title=\"Disabled: runs skip it.\">")
-			templ_7745c5c3_Err = components.Icon("ban").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("ban"))
 			templ_7745c5c3_Buffer.WriteString("<span class=\"unseen\">disabled</span></span> ")
 		}
 		if len(n.Problems) > 0 || n.Missing != "" {
 			templ_7745c5c3_Buffer.WriteString("<button type=\"button\" class=\"node-mark bad nodrag\" data-trouble title=\"")
-			if templ_7745c5c3_Err = render.Attribute(n.problemText()).Write(templ_7745c5c3_Buffer, `editor/canvas_nodes.templ`, 75, 89); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, n.problemText())
 			templ_7745c5c3_Buffer.WriteString("\" tabindex=\"-1\">")
 			if n.Missing != "" {
-				templ_7745c5c3_Err = components.Icon("key-round").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("key-round"))
 			} else {
-				templ_7745c5c3_Err = components.Icon("triangle-alert").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("triangle-alert"))
 			}
 			templ_7745c5c3_Buffer.WriteString("<span class=\"unseen\">")
-			if templ_7745c5c3_Err = render.Text(components.Quantity(max(len(n.Problems), 1), "problem")).Write(templ_7745c5c3_Buffer, `editor/canvas_nodes.templ`, 81, 81); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Quantity(max(len(n.Problems), 1), "problem"))
 			templ_7745c5c3_Buffer.WriteString("</span></button>")
 		}
 		return nil
@@ -215,15 +141,10 @@ func nodeLine(l NodeLine) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		if l.Mark != "" {
-			templ_7745c5c3_Err = components.SmallMark(l.Mark).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.SmallMark(l.Mark))
 			templ_7745c5c3_Buffer.WriteString(" ")
 		}
-		if templ_7745c5c3_Err = render.Text(l.Text).Write(templ_7745c5c3_Buffer, `editor/canvas_nodes.templ`, 90, 9); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, l.Text)
 		return nil
 	})
 }
@@ -234,87 +155,49 @@ func portRow(r *PortRow, more int) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"row\" data-far-hide>")
 		if r.In != nil {
-			templ_7745c5c3_Err = port(r.In, "in").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, port(r.In, "in"))
 			templ_7745c5c3_Buffer.WriteString("<span class=\"in\">")
-			if templ_7745c5c3_Err = render.Text(r.In.Label).Write(templ_7745c5c3_Buffer, `editor/canvas_nodes.templ`, 98, 16); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, r.In.Label)
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if r.In.Hint != "" {
 				templ_7745c5c3_Buffer.WriteString("<small>")
-				if templ_7745c5c3_Err = render.Text(r.In.Hint).Write(templ_7745c5c3_Buffer, `editor/canvas_nodes.templ`, 100, 23); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, r.In.Hint)
 				templ_7745c5c3_Buffer.WriteString("</small>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</span> ")
 		} else if r.Line.Text != "" {
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<span class=\"")
 				var templ_7745c5c3_Var24 = []any{"in", "node-line", templ.KV("mono", r.Line.Mono)}
-				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var24...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var24).String()).Write(templ_7745c5c3_Buffer, `editor/canvas_nodes.templ`, 1, 0); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+
+				render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var24).String())
 				templ_7745c5c3_Buffer.WriteString("\"")
 				if r.Line.Full != "" {
 					templ_7745c5c3_Buffer.WriteString(" title=\"")
-					if templ_7745c5c3_Err = render.Attribute(r.Line.Full).Write(templ_7745c5c3_Buffer, `editor/canvas_nodes.templ`, 107, 24); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, r.Line.Full)
 					templ_7745c5c3_Buffer.WriteString("\"")
 				}
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			templ_7745c5c3_Err = nodeLine(r.Line).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, nodeLine(r.Line))
 			templ_7745c5c3_Buffer.WriteString("</span> ")
 		}
 		if more > 0 {
 			templ_7745c5c3_Buffer.WriteString("<button type=\"button\" class=\"node-more nodrag\" data-more-ports tabindex=\"-1\" title=\"")
-			if templ_7745c5c3_Err = render.Attribute("Show "+components.Quantity(more, "more port")).Write(templ_7745c5c3_Buffer, `editor/canvas_nodes.templ`, 114, 136); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "Show "+components.Quantity(more, "more port"))
 			templ_7745c5c3_Buffer.WriteString("\" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute("Show "+components.Quantity(more, "more port")).Write(templ_7745c5c3_Buffer, `editor/canvas_nodes.templ`, 114, 200); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "Show "+components.Quantity(more, "more port"))
 			templ_7745c5c3_Buffer.WriteString("\">+")
-			if templ_7745c5c3_Err = render.Text(components.Count(more)).Write(templ_7745c5c3_Buffer, `editor/canvas_nodes.templ`, 114, 228); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Count(more))
 			templ_7745c5c3_Buffer.WriteString("</button> ")
 		}
 		if r.Out != nil {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"out\">")
-			if templ_7745c5c3_Err = render.Text(r.Out.Label).Write(templ_7745c5c3_Buffer, `editor/canvas_nodes.templ`, 117, 34); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, r.Out.Label)
 			templ_7745c5c3_Buffer.WriteString("</span>")
-			templ_7745c5c3_Err = port(r.Out, "out").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, port(r.Out, "out"))
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		return nil
@@ -326,17 +209,11 @@ func port(p *PortFace, side string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<button type=\"button\" data-port=\"")
-		if templ_7745c5c3_Err = render.Attribute(p.Name).Write(templ_7745c5c3_Buffer, `editor/canvas_nodes.templ`, 124, 41); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, p.Name)
 		templ_7745c5c3_Buffer.WriteString("\" data-side=\"")
-		if templ_7745c5c3_Err = render.Attribute(side).Write(templ_7745c5c3_Buffer, `editor/canvas_nodes.templ`, 124, 60); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, side)
 		templ_7745c5c3_Buffer.WriteString("\" data-type=\"")
-		if templ_7745c5c3_Err = render.Attribute(portType(p.Type)).Write(templ_7745c5c3_Buffer, `editor/canvas_nodes.templ`, 124, 91); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, portType(p.Type))
 		templ_7745c5c3_Buffer.WriteString("\"")
 		if p.Many {
 			templ_7745c5c3_Buffer.WriteString(" data-many")
@@ -348,13 +225,9 @@ func port(p *PortFace, side string) templ.Component {
 			templ_7745c5c3_Buffer.WriteString(" data-need")
 		}
 		templ_7745c5c3_Buffer.WriteString(" aria-label=\"")
-		if templ_7745c5c3_Err = render.Attribute(p.spoken()).Write(templ_7745c5c3_Buffer, `editor/canvas_nodes.templ`, 124, 185); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, p.spoken())
 		templ_7745c5c3_Buffer.WriteString("\" title=\"")
-		if templ_7745c5c3_Err = render.Attribute(p.Label+": "+portType(p.Type)).Write(templ_7745c5c3_Buffer, `editor/canvas_nodes.templ`, 124, 229); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, p.Label+": "+portType(p.Type))
 		templ_7745c5c3_Buffer.WriteString("\" tabindex=\"-1\"></button>")
 		return nil
 	})

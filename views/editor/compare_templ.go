@@ -22,73 +22,37 @@ func Compare(p layout.Page, c ComparePage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var2 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: c.FlowID, Name: c.Name, Live: c.LiveVersion, Here: "Versions", Under: "Compare"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: c.FlowID, Name: c.Name, Live: c.LiveVersion, Here: "Versions", Under: "Compare"}))
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\"><h1>Compare</h1>")
-			templ_7745c5c3_Err = compareForm(c).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, compareForm(c))
 			templ_7745c5c3_Buffer.WriteString("</div><div id=\"comparison\" class=\"list\">")
 			if c.Diff.Empty() && c.Diff.Moved == 0 {
 				templ_7745c5c3_Var3 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-					templ_7745c5c3_Err = components.Press(components.Button{Label: "Versions", Href: string(components.VersionsURL(c.FlowID))}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Versions", Href: string(components.VersionsURL(c.FlowID))}))
 					return nil
 				})
-				templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "equal-approximately", Title: "No difference", Text: "Nothing differs between " + c.sides() + "."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer, components.EmptyState(components.Empty{Icon: "equal-approximately", Title: "No difference", Text: "Nothing differs between " + c.sides() + "."}))
 			} else {
 				if len(c.Diff.Breaking) > 0 {
-					templ_7745c5c3_Err = compareBreaks(c).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, compareBreaks(c))
 				}
 				templ_7745c5c3_Buffer.WriteString(" <section class=\"card\" aria-labelledby=\"compare-drawn\"><h2 id=\"compare-drawn\">The flow <span class=\"legend\">")
-				templ_7745c5c3_Err = legend(ChangeAdded).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = legend(ChangeChanged).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = legend(ChangeRemoved).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, legend(ChangeAdded))
+				render.Component(ctx, templ_7745c5c3_Buffer, legend(ChangeChanged))
+				render.Component(ctx, templ_7745c5c3_Buffer, legend(ChangeRemoved))
 				templ_7745c5c3_Buffer.WriteString("</span></h2>")
-				templ_7745c5c3_Err = components.FlowPicture(c.Picture).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.FlowPicture(c.Picture))
 				templ_7745c5c3_Buffer.WriteString("</section><section class=\"card\" aria-labelledby=\"compare-changes\"><h2 id=\"compare-changes\">What changes</h2><div class=\"body\">")
-				templ_7745c5c3_Err = ChangeList(c.Diff).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, ChangeList(c.Diff))
 				templ_7745c5c3_Buffer.WriteString("</div></section>")
 				for _, n := range c.Nodes {
-					templ_7745c5c3_Err = nodeDiff(n).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, nodeDiff(n))
 				}
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, layout.Layout(p))
 		return nil
 	})
 }
@@ -98,36 +62,18 @@ func compareForm(c ComparePage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<form class=\"actions versus\" action=\"")
-		if templ_7745c5c3_Err = render.URL(c.path()).Write(templ_7745c5c3_Buffer, `editor/compare.templ`, 51, 47); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, c.path())
 		templ_7745c5c3_Buffer.WriteString("\" data-hx-get=\"")
-		if templ_7745c5c3_Err = render.Attribute(string(c.path())).Write(templ_7745c5c3_Buffer, `editor/compare.templ`, 51, 80); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, string(c.path()))
 		templ_7745c5c3_Buffer.WriteString("\" data-hx-trigger=\"change\" data-hx-target=\"#main\" data-hx-select=\"#main\" data-hx-swap=\"outerHTML\" data-hx-replace-url=\"true\"><label class=\"unseen\" for=\"compare-from\">From</label>")
-		templ_7745c5c3_Err = versionSelect("compare-from", "from", c.Choices, versionWord(c.From)).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = components.Icon("arrow-right").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, versionSelect("compare-from", "from", c.Choices, versionWord(c.From)))
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("arrow-right"))
 		templ_7745c5c3_Buffer.WriteString("<label class=\"unseen\" for=\"compare-to\">To</label>")
-		templ_7745c5c3_Err = versionSelect("compare-to", "to", c.Choices, versionWord(c.To)).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, versionSelect("compare-to", "to", c.Choices, versionWord(c.To)))
 		templ_7745c5c3_Buffer.WriteString("<noscript><button class=\"btn\">Show</button></noscript><a class=\"btn only\" href=\"")
-		if templ_7745c5c3_Err = render.URL(c.swap()).Write(templ_7745c5c3_Buffer, `editor/compare.templ`, 58, 37); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, c.swap())
 		templ_7745c5c3_Buffer.WriteString("\" aria-label=\"Swap\" title=\"Swap\">")
-		templ_7745c5c3_Err = components.Icon("arrow-right-left").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("arrow-right-left"))
 		templ_7745c5c3_Buffer.WriteString("</a></form>")
 		return nil
 	})
@@ -138,27 +84,19 @@ func versionSelect(id, name string, choices []components.Option, value string) t
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<select class=\"select short\" id=\"")
-		if templ_7745c5c3_Err = render.Attribute(id).Write(templ_7745c5c3_Buffer, `editor/compare.templ`, 65, 37); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, id)
 		templ_7745c5c3_Buffer.WriteString("\" name=\"")
-		if templ_7745c5c3_Err = render.Attribute(name).Write(templ_7745c5c3_Buffer, `editor/compare.templ`, 65, 51); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, name)
 		templ_7745c5c3_Buffer.WriteString("\">")
 		for _, o := range choices {
 			templ_7745c5c3_Buffer.WriteString("<option value=\"")
-			if templ_7745c5c3_Err = render.Attribute(o.Value).Write(templ_7745c5c3_Buffer, `editor/compare.templ`, 67, 26); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, o.Value)
 			templ_7745c5c3_Buffer.WriteString("\"")
 			if o.Value == value {
 				templ_7745c5c3_Buffer.WriteString(" selected")
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			if templ_7745c5c3_Err = render.Text(o.Label).Write(templ_7745c5c3_Buffer, `editor/compare.templ`, 67, 69); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, o.Label)
 			templ_7745c5c3_Buffer.WriteString("</option>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</select>")
@@ -171,38 +109,18 @@ func legend(change string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<span class=\"")
 			var templ_7745c5c3_Var14 = []any{"tag", string(changeSigns[change].tone)}
-			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var14...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var14).String()).Write(templ_7745c5c3_Buffer, `editor/compare.templ`, 1, 0); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+
+			render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var14).String())
 			templ_7745c5c3_Buffer.WriteString("\"")
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 		}
 		templ_7745c5c3_Buffer.WriteString(">")
-		templ_7745c5c3_Err = components.Icon(changeSigns[change].icon).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon(changeSigns[change].icon))
 		templ_7745c5c3_Buffer.WriteString(" ")
-		if templ_7745c5c3_Err = render.Text(changeSigns[change].word).Write(templ_7745c5c3_Buffer, `editor/compare.templ`, 75, 28); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, changeSigns[change].word)
 		templ_7745c5c3_Buffer.WriteString("</span>")
 		return nil
 	})
@@ -213,32 +131,20 @@ func compareBreaks(c ComparePage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"note wait breaks\" role=\"note\">")
-		templ_7745c5c3_Err = components.Icon("triangle-alert").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("triangle-alert"))
 		templ_7745c5c3_Buffer.WriteString("<div><p><b>Programs that rely on ")
-		if templ_7745c5c3_Err = render.Text(sideName(c.From)).Write(templ_7745c5c3_Buffer, `editor/compare.templ`, 83, 49); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, sideName(c.From))
 		templ_7745c5c3_Buffer.WriteString(" may fail with ")
-		if templ_7745c5c3_Err = render.Text(sideName(c.To)).Write(templ_7745c5c3_Buffer, `editor/compare.templ`, 83, 82); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, sideName(c.To))
 		templ_7745c5c3_Buffer.WriteString(".</b></p><ul>")
 		for _, text := range c.Diff.Breaking {
 			templ_7745c5c3_Buffer.WriteString("<li>")
-			if templ_7745c5c3_Err = render.Text(text).Write(templ_7745c5c3_Buffer, `editor/compare.templ`, 86, 15); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, text)
 			templ_7745c5c3_Buffer.WriteString("</li>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</ul>")
 		if c.LiveBreaks {
-			templ_7745c5c3_Err = callers(c.Callers).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, callers(c.Callers))
 		}
 		templ_7745c5c3_Buffer.WriteString("</div></div>")
 		return nil
@@ -254,23 +160,13 @@ func nodeDiff(n NodeDiff) templ.Component {
 			templ_7745c5c3_Buffer.WriteString(" open")
 		}
 		templ_7745c5c3_Buffer.WriteString("><summary>")
-		templ_7745c5c3_Err = components.Icon("chevron-right").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("chevron-right"))
 		templ_7745c5c3_Buffer.WriteString("<h3>")
-		if templ_7745c5c3_Err = render.Text(n.Label).Write(templ_7745c5c3_Buffer, `editor/compare.templ`, 100, 16); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, n.Label)
 		templ_7745c5c3_Buffer.WriteString("</h3><small class=\"muted\">")
-		if templ_7745c5c3_Err = render.Text(n.Kind).Write(templ_7745c5c3_Buffer, `editor/compare.templ`, 101, 32); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, n.Kind)
 		templ_7745c5c3_Buffer.WriteString("</small>")
-		templ_7745c5c3_Err = legend(n.Change).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, legend(n.Change))
 		templ_7745c5c3_Buffer.WriteString("</summary> ")
 		if len(n.Fields) == 0 {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"body muted\">Nothing is set on it.</p>")
@@ -278,14 +174,9 @@ func nodeDiff(n NodeDiff) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<dl class=\"fields\">")
 			for _, f := range n.Fields {
 				templ_7745c5c3_Buffer.WriteString("<div><dt>")
-				if templ_7745c5c3_Err = render.Text(f.Title).Write(templ_7745c5c3_Buffer, `editor/compare.templ`, 110, 19); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, f.Title)
 				templ_7745c5c3_Buffer.WriteString("</dt><dd>")
-				templ_7745c5c3_Err = fieldDiff(f).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, fieldDiff(f))
 				templ_7745c5c3_Buffer.WriteString("</dd></div>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</dl>")
@@ -305,21 +196,15 @@ func fieldDiff(f FieldDiff) templ.Component {
 				switch p.Change {
 				case ChangeAdded:
 					templ_7745c5c3_Buffer.WriteString("<ins>")
-					if templ_7745c5c3_Err = render.Text(p.Text).Write(templ_7745c5c3_Buffer, `editor/compare.templ`, 127, 19); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, p.Text)
 					templ_7745c5c3_Buffer.WriteString("</ins>")
 				case ChangeRemoved:
 					templ_7745c5c3_Buffer.WriteString("<del>")
-					if templ_7745c5c3_Err = render.Text(p.Text).Write(templ_7745c5c3_Buffer, `editor/compare.templ`, 129, 19); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, p.Text)
 					templ_7745c5c3_Buffer.WriteString("</del>")
 				default:
 					templ_7745c5c3_Buffer.WriteString("<span>")
-					if templ_7745c5c3_Err = render.Text(p.Text).Write(templ_7745c5c3_Buffer, `editor/compare.templ`, 131, 20); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, p.Text)
 					templ_7745c5c3_Buffer.WriteString("</span>")
 				}
 			}
@@ -328,16 +213,12 @@ func fieldDiff(f FieldDiff) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"pieces\">")
 			if f.WasSet {
 				templ_7745c5c3_Buffer.WriteString("<del>")
-				if templ_7745c5c3_Err = render.Text(f.Before).Write(templ_7745c5c3_Buffer, `editor/compare.templ`, 138, 19); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, f.Before)
 				templ_7745c5c3_Buffer.WriteString("</del> ")
 			}
 			if f.IsSet {
 				templ_7745c5c3_Buffer.WriteString("<ins>")
-				if templ_7745c5c3_Err = render.Text(f.After).Write(templ_7745c5c3_Buffer, `editor/compare.templ`, 141, 18); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, f.After)
 				templ_7745c5c3_Buffer.WriteString("</ins>")
 			} else if f.WasSet {
 				templ_7745c5c3_Buffer.WriteString("<span class=\"muted\">not set</span>")

@@ -25,60 +25,31 @@ func numberControl(f NodeField) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<div class=\"ins-number\">")
 		if f.slides() {
 			templ_7745c5c3_Buffer.WriteString("<input type=\"range\" min=\"")
-			if templ_7745c5c3_Err = render.Attribute(decimalOf(f.Min)).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 14, 45); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, decimalOf(f.Min))
 			templ_7745c5c3_Buffer.WriteString("\" max=\"")
-			if templ_7745c5c3_Err = render.Attribute(decimalOf(f.Max)).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 14, 70); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, decimalOf(f.Max))
 			templ_7745c5c3_Buffer.WriteString("\" step=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.step()).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 14, 88); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.step())
 			templ_7745c5c3_Buffer.WriteString("\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.slid()).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 14, 107); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.slid())
 			templ_7745c5c3_Buffer.WriteString("\" data-slides=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.id()).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 14, 130); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.id())
 			templ_7745c5c3_Buffer.WriteString("\" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.title()+", slider").Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 14, 168); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.title()+", slider")
 			templ_7745c5c3_Buffer.WriteString("\" class=\"script-only\"> ")
 		}
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<input class=\"input\" inputmode=\"decimal\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.text(0)).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 16, 60); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.text(0))
 			templ_7745c5c3_Buffer.WriteString("\" autocomplete=\"off\"")
-			templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "input", f.attrs("text"))
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+			render.Attributes(ctx, templ_7745c5c3_Buffer, "input", f.attrs("text"))
+
 		}
 		templ_7745c5c3_Buffer.WriteString("></div>")
 		if f.Newer > 0 && !f.ReadOnly {
 			templ_7745c5c3_Buffer.WriteString("<div data-upgrade><span class=\"help\">Version ")
-			if templ_7745c5c3_Err = render.Text(fmt.Sprint(f.Newer)).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 20, 51); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, fmt.Sprint(f.Newer))
 			templ_7745c5c3_Buffer.WriteString(" is newer.</span> <button type=\"button\" class=\"btn small script-only\" data-upgrade-ask>Show what changes</button></div>")
 		}
 		return nil
@@ -91,47 +62,21 @@ func booleanControl(f NodeField) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if f.switched() {
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<input type=\"checkbox\" role=\"switch\" class=\"switch\" value=\"true\"")
 				if f.on() {
 					templ_7745c5c3_Buffer.WriteString(" checked")
 				}
-				templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "input", f.attrs("text"))
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+				render.Attributes(ctx, templ_7745c5c3_Buffer, "input", f.attrs("text"))
+
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
 		} else {
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<select class=\"select\"")
-				templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "select", f.attrs("text"))
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+				render.Attributes(ctx, templ_7745c5c3_Buffer, "select", f.attrs("text"))
+
 			}
 			templ_7745c5c3_Buffer.WriteString("><option value=\"\">Not set</option> <option value=\"true\"")
 			if f.text(0) == "true" {
@@ -154,27 +99,16 @@ func listControl(f NodeField) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"ins-rows\" role=\"group\" aria-labelledby=\"")
-		if templ_7745c5c3_Err = render.Attribute(f.id()+"-label").Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 40, 71); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, f.id()+"-label")
 		templ_7745c5c3_Buffer.WriteString("\" data-rows>")
 		for i := range f.Form.Texts {
-			templ_7745c5c3_Err = listRow(f, i).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, listRow(f, i))
 		}
 		if !f.ReadOnly {
-			templ_7745c5c3_Err = listRow(f, len(f.Form.Texts)).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, listRow(f, len(f.Form.Texts)))
 		}
 		if f.takesFiles() && !f.ReadOnly {
-			templ_7745c5c3_Err = uploadButton(f).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, uploadButton(f))
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		return nil
@@ -188,27 +122,17 @@ func choicesControl(f NodeField) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"ins-outputs\" role=\"group\" aria-labelledby=\"")
-		if templ_7745c5c3_Err = render.Attribute(f.id()+"-label").Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 55, 74); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, f.id()+"-label")
 		templ_7745c5c3_Buffer.WriteString("\">")
 		for i, o := range f.Choices {
 			templ_7745c5c3_Buffer.WriteString("<label class=\"check\" for=\"")
-			if templ_7745c5c3_Err = render.Attribute(fmt.Sprint(f.id(), "-", i)).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 57, 56); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, fmt.Sprint(f.id(), "-", i))
 			templ_7745c5c3_Buffer.WriteString("\" data-choice><input type=\"checkbox\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute(fmt.Sprint(f.id(), "-", i)).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 58, 58); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, fmt.Sprint(f.id(), "-", i))
 			templ_7745c5c3_Buffer.WriteString("\" name=\"")
-			if templ_7745c5c3_Err = render.Attribute("text."+f.Name).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 58, 84); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "text."+f.Name)
 			templ_7745c5c3_Buffer.WriteString("\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(o.Name).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 58, 101); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, o.Name)
 			templ_7745c5c3_Buffer.WriteString("\"")
 			if o.Chosen {
 				templ_7745c5c3_Buffer.WriteString(" checked")
@@ -217,16 +141,12 @@ func choicesControl(f NodeField) templ.Component {
 				templ_7745c5c3_Buffer.WriteString(" disabled")
 			}
 			templ_7745c5c3_Buffer.WriteString("> <span>")
-			if templ_7745c5c3_Err = render.Text(o.Name).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 59, 18); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, o.Name)
 			templ_7745c5c3_Buffer.WriteString("</span></label> ")
 		}
 		if len(f.Choices) == 0 {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"help\">")
-			if templ_7745c5c3_Err = render.Text(f.noChoices()).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 63, 34); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.noChoices())
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
@@ -239,101 +159,52 @@ func listRow(f NodeField, i int) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<div class=\"")
 			var templ_7745c5c3_Var22 = []any{"ins-row", templ.KV("ins-case", f.Syntax == flow.SyntaxCEL)}
-			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var22...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var22).String()).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 1, 0); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+
+			render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var22).String())
 			templ_7745c5c3_Buffer.WriteString("\" data-row")
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 		}
 		templ_7745c5c3_Buffer.WriteString("><input type=\"hidden\" name=\"")
-		if templ_7745c5c3_Err = render.Attribute("kept."+f.Name).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 70, 46); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "kept."+f.Name)
 		templ_7745c5c3_Buffer.WriteString("\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(f.kept(i)).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 70, 66); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, f.kept(i))
 		templ_7745c5c3_Buffer.WriteString("\"> ")
 		if f.Syntax == flow.SyntaxCEL {
 			templ_7745c5c3_Buffer.WriteString("<input class=\"input script-only\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(at(f.RowNames, i)).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 72, 61); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, at(f.RowNames, i))
 			templ_7745c5c3_Buffer.WriteString("\" placeholder=\"")
-			if templ_7745c5c3_Err = render.Attribute(fmt.Sprint("case_", i+1)).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 72, 102); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, fmt.Sprint("case_", i+1))
 			templ_7745c5c3_Buffer.WriteString("\" maxlength=\"60\" autocomplete=\"off\" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.rowName(i)+", name").Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 72, 175); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.rowName(i)+", name")
 			templ_7745c5c3_Buffer.WriteString("\" data-case-name><div class=\"ins-cond\" data-condition><input class=\"input mono\" name=\"")
-			if templ_7745c5c3_Err = render.Attribute("text."+f.Name).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 74, 53); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "text."+f.Name)
 			templ_7745c5c3_Buffer.WriteString("\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.text(i)).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 74, 73); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.text(i))
 			templ_7745c5c3_Buffer.WriteString("\" placeholder=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.rowHint(i)).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 74, 102); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.rowHint(i))
 			templ_7745c5c3_Buffer.WriteString("\" autocomplete=\"off\" spellcheck=\"false\" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.rowName(i)).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 74, 168); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.rowName(i))
 			templ_7745c5c3_Buffer.WriteString("\"></div>")
 		} else if file, ok := f.fileAt(i); ok {
 			templ_7745c5c3_Buffer.WriteString("<input type=\"hidden\" name=\"")
-			if templ_7745c5c3_Err = render.Attribute("text."+f.Name).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 77, 47); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "text."+f.Name)
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = fileFace(file).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, fileFace(file))
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<input class=\"input\" name=\"")
-			if templ_7745c5c3_Err = render.Attribute("text."+f.Name).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 80, 47); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "text."+f.Name)
 			templ_7745c5c3_Buffer.WriteString("\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.text(i)).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 80, 67); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.text(i))
 			templ_7745c5c3_Buffer.WriteString("\" placeholder=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.rowHint(i)).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 80, 96); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.rowHint(i))
 			templ_7745c5c3_Buffer.WriteString("\" autocomplete=\"off\" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.rowName(i)).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 80, 143); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.rowName(i))
 			templ_7745c5c3_Buffer.WriteString("\">")
 		}
-		templ_7745c5c3_Err = rowButtons(f, i).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, rowButtons(f, i))
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		return nil
 	})
@@ -344,23 +215,13 @@ func rowButtons(f NodeField, i int) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<span class=\"ins-tools script-only\"><button type=\"button\" class=\"btn quiet small only\" data-row-do=\"up\" title=\"Move up\" aria-label=\"")
-		if templ_7745c5c3_Err = render.Attribute("Move up "+f.rowName(i)).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 88, 124); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "Move up "+f.rowName(i))
 		templ_7745c5c3_Buffer.WriteString("\">")
-		templ_7745c5c3_Err = components.Icon("arrow-up").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("arrow-up"))
 		templ_7745c5c3_Buffer.WriteString("</button> <button type=\"button\" class=\"btn quiet small only\" data-row-do=\"remove\" title=\"Remove\" aria-label=\"")
-		if templ_7745c5c3_Err = render.Attribute("Remove "+f.rowName(i)).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 91, 126); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "Remove "+f.rowName(i))
 		templ_7745c5c3_Buffer.WriteString("\">")
-		templ_7745c5c3_Err = components.Icon("x").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("x"))
 		templ_7745c5c3_Buffer.WriteString("</button></span>")
 		return nil
 	})
@@ -373,21 +234,13 @@ func mapControl(f NodeField) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"ins-rows ins-map\" role=\"group\" aria-labelledby=\"")
-		if templ_7745c5c3_Err = render.Attribute(f.id()+"-label").Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 99, 79); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, f.id()+"-label")
 		templ_7745c5c3_Buffer.WriteString("\" data-rows>")
 		for i := range f.Form.Names {
-			templ_7745c5c3_Err = mapRow(f, i).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, mapRow(f, i))
 		}
 		if !f.ReadOnly {
-			templ_7745c5c3_Err = mapRow(f, len(f.Form.Names)).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, mapRow(f, len(f.Form.Names)))
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		return nil
@@ -399,71 +252,44 @@ func mapRow(f NodeField, i int) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"ins-row\" data-row><input class=\"input mono\" name=\"")
-		if templ_7745c5c3_Err = render.Attribute("name."+f.Name).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 111, 51); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "name."+f.Name)
 		templ_7745c5c3_Buffer.WriteString("\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(f.name(i)).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 111, 71); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, f.name(i))
 		templ_7745c5c3_Buffer.WriteString("\" placeholder=\"Name\" autocomplete=\"off\" aria-label=\"")
-		if templ_7745c5c3_Err = render.Attribute(f.rowName(i)+", name").Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 111, 148); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, f.rowName(i)+", name")
 		templ_7745c5c3_Buffer.WriteString("\"> ")
 		if named := f.referAt(i); named != "" {
 			templ_7745c5c3_Buffer.WriteString("<select class=\"select\" name=\"")
-			if templ_7745c5c3_Err = render.Attribute("kept."+f.Name).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 113, 49); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "kept."+f.Name)
 			templ_7745c5c3_Buffer.WriteString("\" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.rowName(i)+", credential").Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 113, 94); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.rowName(i)+", credential")
 			templ_7745c5c3_Buffer.WriteString("\">")
 			for _, o := range f.choices(named) {
 				templ_7745c5c3_Buffer.WriteString("<option value=\"")
-				if templ_7745c5c3_Err = render.Attribute(o.json()).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 115, 29); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, o.json())
 				templ_7745c5c3_Buffer.WriteString("\"")
 				if o.Name == named {
 					templ_7745c5c3_Buffer.WriteString(" selected")
 				}
 				templ_7745c5c3_Buffer.WriteString(">")
-				if templ_7745c5c3_Err = render.Text(o.Label).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 115, 71); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, o.Label)
 				templ_7745c5c3_Buffer.WriteString("</option>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</select> <input type=\"hidden\" name=\"")
-			if templ_7745c5c3_Err = render.Attribute("text."+f.Name).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 118, 47); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "text."+f.Name)
 			templ_7745c5c3_Buffer.WriteString("\">")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<input type=\"hidden\" name=\"")
-			if templ_7745c5c3_Err = render.Attribute("kept."+f.Name).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 120, 47); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "kept."+f.Name)
 			templ_7745c5c3_Buffer.WriteString("\"> <input class=\"input mono\" name=\"")
-			if templ_7745c5c3_Err = render.Attribute("text."+f.Name).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 121, 52); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "text."+f.Name)
 			templ_7745c5c3_Buffer.WriteString("\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.text(i)).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 121, 72); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.text(i))
 			templ_7745c5c3_Buffer.WriteString("\" placeholder=\"Value\" autocomplete=\"off\" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.rowName(i)+", value").Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 121, 151); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.rowName(i)+", value")
 			templ_7745c5c3_Buffer.WriteString("\">")
 		}
-		templ_7745c5c3_Err = rowButtons(f, i).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, rowButtons(f, i))
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		return nil
 	})
@@ -478,75 +304,41 @@ func secretControl(f NodeField) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"ins-secret\">")
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<select class=\"select\"")
-			templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "select", f.attrs("kept"))
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+			render.Attributes(ctx, templ_7745c5c3_Buffer, "select", f.attrs("kept"))
+
 		}
 		templ_7745c5c3_Buffer.WriteString("><option value=\"\">")
-		if templ_7745c5c3_Err = render.Text(f.noCredential()).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 132, 38); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, f.noCredential())
 		templ_7745c5c3_Buffer.WriteString("</option> ")
 		for _, o := range f.choices(f.referAt(0)) {
 			templ_7745c5c3_Buffer.WriteString("<option value=\"")
-			if templ_7745c5c3_Err = render.Attribute(o.json()).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 134, 28); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, o.json())
 			templ_7745c5c3_Buffer.WriteString("\"")
 			if o.Name == f.referAt(0) {
 				templ_7745c5c3_Buffer.WriteString(" selected")
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			if templ_7745c5c3_Err = render.Text(o.Label).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 134, 77); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, o.Label)
 			templ_7745c5c3_Buffer.WriteString("</option>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</select> ")
 		if !f.ReadOnly {
 			templ_7745c5c3_Buffer.WriteString("<button type=\"button\" class=\"btn script-only\" data-new-credential=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.Provider).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 138, 81); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.Provider)
 			templ_7745c5c3_Buffer.WriteString("\" data-hosts=\"")
-			if templ_7745c5c3_Err = render.Attribute(strings.Join(f.Hosts, ", ")).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 138, 124); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, strings.Join(f.Hosts, ", "))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = components.Icon("key-round").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("key-round"))
 			templ_7745c5c3_Buffer.WriteString(" New…</button> <label class=\"unseen\" for=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.id()+"-typed").Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 142, 48); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.id()+"-typed")
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(f.title()).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 142, 62); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.title())
 			templ_7745c5c3_Buffer.WriteString(", typed</label> <input type=\"password\" class=\"input script-none\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.id()+"-typed").Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 143, 74); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.id()+"-typed")
 			templ_7745c5c3_Buffer.WriteString("\" name=\"")
-			if templ_7745c5c3_Err = render.Attribute("text."+f.Name).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 143, 100); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "text."+f.Name)
 			templ_7745c5c3_Buffer.WriteString("\" placeholder=\"or type a new one; it is stored encrypted\" autocomplete=\"new-password\">")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
@@ -561,83 +353,45 @@ func fileControl(f NodeField) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"ins-file\" role=\"group\" aria-labelledby=\"")
-		if templ_7745c5c3_Err = render.Attribute(f.id()+"-label").Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 150, 71); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, f.id()+"-label")
 		templ_7745c5c3_Buffer.WriteString("\" data-file><input type=\"hidden\" name=\"")
-		if templ_7745c5c3_Err = render.Attribute("kept."+f.Name).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 151, 46); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "kept."+f.Name)
 		templ_7745c5c3_Buffer.WriteString("\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(f.kept(0)).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 151, 66); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, f.kept(0))
 		templ_7745c5c3_Buffer.WriteString("\"> ")
 		if file, ok := f.fileAt(0); ok {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"ins-row\">")
-			templ_7745c5c3_Err = fileFace(file).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, fileFace(file))
 			if !f.ReadOnly {
 				templ_7745c5c3_Buffer.WriteString("<button type=\"button\" class=\"btn quiet small only script-only\" data-file-do=\"remove\" title=\"Remove\" aria-label=\"")
-				if templ_7745c5c3_Err = render.Attribute("Remove "+file.Name).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 156, 139); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, "Remove "+file.Name)
 				templ_7745c5c3_Buffer.WriteString("\">")
-				templ_7745c5c3_Err = components.Icon("x").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("x"))
 				templ_7745c5c3_Buffer.WriteString("</button>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
 		}
 		if f.takesURL() {
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<input class=\"input\" value=\"")
-				if templ_7745c5c3_Err = render.Attribute(f.text(0)).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 163, 41); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, f.text(0))
 				templ_7745c5c3_Buffer.WriteString("\" placeholder=\"https://…\" autocomplete=\"off\" inputmode=\"url\" aria-label=\"")
-				if templ_7745c5c3_Err = render.Attribute(f.title()+", address").Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 163, 141); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, f.title()+", address")
 				templ_7745c5c3_Buffer.WriteString("\"")
-				templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "input", f.attrs("text"))
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+				render.Attributes(ctx, templ_7745c5c3_Buffer, "input", f.attrs("text"))
+
 			}
 			templ_7745c5c3_Buffer.WriteString("> ")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<input type=\"hidden\" name=\"")
-			if templ_7745c5c3_Err = render.Attribute("text."+f.Name).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 165, 47); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "text."+f.Name)
 			templ_7745c5c3_Buffer.WriteString("\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.text(0)).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 165, 67); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.text(0))
 			templ_7745c5c3_Buffer.WriteString("\"> ")
 		}
 		if !f.ReadOnly {
-			templ_7745c5c3_Err = uploadButton(f).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, uploadButton(f))
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		return nil
@@ -649,36 +403,21 @@ func uploadButton(f NodeField) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<label class=\"btn small ins-upload\">")
-		templ_7745c5c3_Err = components.Icon("upload").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("upload"))
 		templ_7745c5c3_Buffer.WriteString("<span data-says>Upload a file</span> <input type=\"file\" name=\"")
-		if templ_7745c5c3_Err = render.Attribute("upload."+f.Name).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 177, 46); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "upload."+f.Name)
 		templ_7745c5c3_Buffer.WriteString("\" accept=\"")
-		if templ_7745c5c3_Err = render.Attribute(f.accepts()).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 177, 69); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, f.accepts())
 		templ_7745c5c3_Buffer.WriteString("\" aria-label=\"")
-		if templ_7745c5c3_Err = render.Attribute("Upload a file for "+f.title()).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 177, 117); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "Upload a file for "+f.title())
 		templ_7745c5c3_Buffer.WriteString("\" data-upload></label> ")
 		if f.Form.As == "file" && f.kept(0) != "" {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"check script-none\"><input type=\"checkbox\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.id()+"-drop").Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 181, 47); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.id()+"-drop")
 			templ_7745c5c3_Buffer.WriteString("\" name=\"")
-			if templ_7745c5c3_Err = render.Attribute("drop."+f.Name).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 181, 73); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "drop."+f.Name)
 			templ_7745c5c3_Buffer.WriteString("\" value=\"1\"> <label for=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.id()+"-drop").Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 182, 32); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.id()+"-drop")
 			templ_7745c5c3_Buffer.WriteString("\">Remove file</label></span>")
 		}
 		return nil
@@ -692,30 +431,19 @@ func fileFace(file fileRow) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<a class=\"ins-face\" href=\"")
-		if templ_7745c5c3_Err = render.URL(templ.SafeURL(file.path())).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 189, 54); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, templ.SafeURL(file.path()))
 		templ_7745c5c3_Buffer.WriteString("\" target=\"_blank\" rel=\"noopener\">")
 		if file.picture() {
 			templ_7745c5c3_Buffer.WriteString("<img src=\"")
-			if templ_7745c5c3_Err = render.URL(file.path()).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 191, 25); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, file.path())
 			templ_7745c5c3_Buffer.WriteString("\" alt=\"\" width=\"32\" height=\"32\" loading=\"lazy\"> ")
 		} else {
-			templ_7745c5c3_Err = components.Icon("file").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("file"))
 		}
 		templ_7745c5c3_Buffer.WriteString("<span>")
-		if templ_7745c5c3_Err = render.Text(file.Name).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 195, 19); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, file.Name)
 		templ_7745c5c3_Buffer.WriteString("</span> <small>")
-		if templ_7745c5c3_Err = render.Text(file.Size).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 196, 20); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, file.Size)
 		templ_7745c5c3_Buffer.WriteString("</small></a>")
 		return nil
 	})
@@ -728,53 +456,28 @@ func modelControl(f NodeField) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"ins-model\" data-models=\"")
-		if templ_7745c5c3_Err = render.Attribute(f.Task).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 202, 44); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, f.Task)
 		templ_7745c5c3_Buffer.WriteString("\">")
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<input class=\"input mono\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.text(0)).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 203, 45); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.text(0))
 			templ_7745c5c3_Buffer.WriteString("\" autocomplete=\"off\" spellcheck=\"false\" role=\"combobox\" aria-expanded=\"false\" aria-haspopup=\"dialog\" aria-autocomplete=\"list\"")
-			templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "input", f.attrs("text"))
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+			render.Attributes(ctx, templ_7745c5c3_Buffer, "input", f.attrs("text"))
+
 		}
 		templ_7745c5c3_Buffer.WriteString("> ")
 		if !f.ReadOnly {
 			templ_7745c5c3_Buffer.WriteString("<button type=\"button\" class=\"btn quiet small only script-only\" data-models-open tabindex=\"-1\" title=\"Show models\" aria-label=\"Show models\">")
-			templ_7745c5c3_Err = components.Icon("chevron-down").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("chevron-down"))
 			templ_7745c5c3_Buffer.WriteString("</button>")
 		}
 		templ_7745c5c3_Buffer.WriteString("<div class=\"ins-models\" data-models-list data-sheet=\"")
-		if templ_7745c5c3_Err = render.Attribute(components.PickerSheet()).Write(templ_7745c5c3_Buffer, `editor/inspector_controls.templ`, 209, 80); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, components.PickerSheet())
 		templ_7745c5c3_Buffer.WriteString("\" popover=\"manual\" hidden></div></div>")
 		if f.Upgradable && !f.ReadOnly {
 			templ_7745c5c3_Buffer.WriteString("<div data-upgrade><button type=\"button\" class=\"btn small script-only\" data-upgrade-ask>")
-			templ_7745c5c3_Err = components.Icon("refresh-cw").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("refresh-cw"))
 			templ_7745c5c3_Buffer.WriteString(" Check for a newer version</button> <button class=\"btn small script-none\" name=\"upgrade\" value=\"1\">Use the latest version</button></div>")
 		}
 		return nil

@@ -26,82 +26,50 @@ func Inspector(p NodePane) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<section class=\"ins\" aria-label=\"")
-		if templ_7745c5c3_Err = render.Attribute("Node "+p.Name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 14, 51); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "Node "+p.Name)
 		templ_7745c5c3_Buffer.WriteString("\" data-node=\"")
-		if templ_7745c5c3_Err = render.Attribute(p.ID).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 14, 70); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, p.ID)
 		templ_7745c5c3_Buffer.WriteString("\" data-flow=\"")
-		if templ_7745c5c3_Err = render.Attribute(p.FlowID).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 14, 93); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, p.FlowID)
 		templ_7745c5c3_Buffer.WriteString("\" data-kind-title=\"")
-		if templ_7745c5c3_Err = render.Attribute(p.KindTitle).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 14, 125); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, p.KindTitle)
 		templ_7745c5c3_Buffer.WriteString("\"")
 		if p.ReadOnly {
 			templ_7745c5c3_Buffer.WriteString(" data-readonly")
 		}
 		templ_7745c5c3_Buffer.WriteString("><form method=\"post\" action=\"")
-		if templ_7745c5c3_Err = render.URL(templ.SafeURL(p.path())).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 15, 54); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, templ.SafeURL(p.path()))
 		templ_7745c5c3_Buffer.WriteString("\" enctype=\"multipart/form-data\" novalidate data-pane><button class=\"unseen\" name=\"save\" tabindex=\"-1\" aria-hidden=\"true\">Save</button><fieldset")
 		if p.ReadOnly {
 			templ_7745c5c3_Buffer.WriteString(" disabled")
 		}
 		templ_7745c5c3_Buffer.WriteString("><legend class=\"unseen\">")
-		if templ_7745c5c3_Err = render.Text(p.Name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 18, 35); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, p.Name)
 		templ_7745c5c3_Buffer.WriteString(", ")
-		if templ_7745c5c3_Err = render.Text(p.KindTitle).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 18, 52); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, p.KindTitle)
 		templ_7745c5c3_Buffer.WriteString("</legend>")
-		templ_7745c5c3_Err = paneHead(p).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, paneHead(p))
 		if len(p.Problems) > 0 {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"ins-part\" data-slot=\"problems\">")
-			templ_7745c5c3_Err = fieldProblems("node-problems", p.Problems).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, fieldProblems("node-problems", p.Problems))
 			templ_7745c5c3_Buffer.WriteString("</div>")
 		}
 		for _, port := range p.Ports {
-			templ_7745c5c3_Err = panePort(p, port).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, panePort(p, port))
 		}
 		if len(p.Fields) > 0 {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"ins-part form\">")
 			for _, f := range p.Fields {
-				templ_7745c5c3_Err = nodeField(f).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, nodeField(f))
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
 		}
 		for _, name := range p.Names {
-			templ_7745c5c3_Err = panePort(p, name).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, panePort(p, name))
 		}
 		if p.Tool != nil && p.Tool.Set {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"ins-part\">")
-			templ_7745c5c3_Err = paneTool(p.Tool).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, paneTool(p.Tool))
 			templ_7745c5c3_Buffer.WriteString("</div>")
 		}
 		templ_7745c5c3_Buffer.WriteString("<details class=\"ins-part\" data-fold=\"more\"")
@@ -109,51 +77,32 @@ func Inspector(p NodePane) templ.Component {
 			templ_7745c5c3_Buffer.WriteString(" open")
 		}
 		templ_7745c5c3_Buffer.WriteString("><summary>Settings <span class=\"count\" data-slot=\"settings\">")
-		if templ_7745c5c3_Err = render.Text(p.Settings()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 46, 61); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, p.Settings())
 		templ_7745c5c3_Buffer.WriteString("</span></summary> ")
 		if len(p.More) > 0 {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"form ins-more\">")
 			for _, f := range p.More {
-				templ_7745c5c3_Err = nodeField(f).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, nodeField(f))
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
 		}
 		if p.Tool != nil && !p.Tool.Set {
-			templ_7745c5c3_Err = paneTool(p.Tool).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, paneTool(p.Tool))
 		}
 		if p.Runs {
-			templ_7745c5c3_Err = paneFailing(p).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, paneFailing(p))
 		}
-		templ_7745c5c3_Err = paneLook(p).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, paneLook(p))
 		templ_7745c5c3_Buffer.WriteString("</details><div class=\"script-only\" data-last></div>")
 		if !p.ReadOnly {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"ins-part script-none\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Save", Look: components.LookPrimary, Name: "save", Value: "1"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Save", Look: components.LookPrimary, Name: "save", Value: "1"}))
 			templ_7745c5c3_Buffer.WriteString("</div>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</fieldset></form>")
 		if p.findsFlows() {
 			templ_7745c5c3_Buffer.WriteString("<form id=\"find-flow\" action=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(p.path())).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 72, 56); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL(p.path()))
 			templ_7745c5c3_Buffer.WriteString("\" hidden></form>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</section>")
@@ -167,59 +116,27 @@ func paneHead(p NodePane) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<header class=\"ins-head\"><div class=\"ins-name\">")
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<span class=\"")
 			var templ_7745c5c3_Var12 = []any{"chip", "g-" + p.Group}
-			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var12...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var12).String()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 1, 0); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+
+			render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var12).String())
 			templ_7745c5c3_Buffer.WriteString("\"")
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 		}
 		templ_7745c5c3_Buffer.WriteString(">")
-		templ_7745c5c3_Err = components.Icon(p.Icon).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon(p.Icon))
 		templ_7745c5c3_Buffer.WriteString("</span><div data-put=\"label\" data-value=\"text\" data-key=\"put:label\"><label class=\"unseen\" for=\"put-label\">Name of the node</label> <input id=\"put-label\" class=\"input ins-title\" name=\"label\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(p.Label).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 85, 78); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, p.Label)
 		templ_7745c5c3_Buffer.WriteString("\" placeholder=\"")
-		if templ_7745c5c3_Err = render.Attribute(p.Name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 85, 101); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, p.Name)
 		templ_7745c5c3_Buffer.WriteString("\" maxlength=\"200\" autocomplete=\"off\"><div data-slot=\"messages\"></div></div><span class=\"ins-kind\">")
-		if templ_7745c5c3_Err = render.Text(p.KindTitle).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 88, 39); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, p.KindTitle)
 		templ_7745c5c3_Buffer.WriteString("</span></div><details class=\"ins-help\" data-fold=\"help\"><summary title=\"Help\"><span aria-hidden=\"true\">?</span><span class=\"unseen\">Help</span></summary><p>")
-		if templ_7745c5c3_Err = render.Text(p.Short).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 92, 15); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, p.Short)
 		templ_7745c5c3_Buffer.WriteString("</p>")
-		templ_7745c5c3_Err = components.Markdown(p.Doc).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = components.DocsLink("nodes/"+p.Kind).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Markdown(p.Doc))
+		render.Component(ctx, templ_7745c5c3_Buffer, components.DocsLink("nodes/"+p.Kind))
 		templ_7745c5c3_Buffer.WriteString("</details></header>")
 		return nil
 	})
@@ -230,80 +147,50 @@ func panePort(p NodePane, port PanePort) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"ins-part\" data-key=\"")
-		if templ_7745c5c3_Err = render.Attribute("port:"+port.Name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 100, 53); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "port:"+port.Name)
 		templ_7745c5c3_Buffer.WriteString("\" data-slot=\"")
-		if templ_7745c5c3_Err = render.Attribute("port:"+port.Name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 100, 87); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "port:"+port.Name)
 		templ_7745c5c3_Buffer.WriteString("\"><div class=\"ins-label\"><span class=\"label\">")
 		if port.Template {
 			templ_7745c5c3_Buffer.WriteString("<code>")
-			if templ_7745c5c3_Err = render.Text("{{"+port.Name+"}}").Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 103, 36); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, "{{"+port.Name+"}}")
 			templ_7745c5c3_Buffer.WriteString("</code>")
 		} else {
-			if templ_7745c5c3_Err = render.Text(cmp.Or(port.Title, port.Name)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 105, 36); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, cmp.Or(port.Title, port.Name))
 		}
 		templ_7745c5c3_Buffer.WriteString("</span></div>")
 		for i, feed := range port.Feeds {
 			if port.ordered() {
 				templ_7745c5c3_Buffer.WriteString("<div class=\"ins-order\"><span class=\"count\">")
-				if templ_7745c5c3_Err = render.Text(fmt.Sprint(i+1)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 111, 44); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, fmt.Sprint(i+1))
 				templ_7745c5c3_Buffer.WriteString("</span>")
-				templ_7745c5c3_Err = fedBy(p.FlowID, feed, p.ReadOnly).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, fedBy(p.FlowID, feed, p.ReadOnly))
 				if !p.ReadOnly {
 					templ_7745c5c3_Buffer.WriteString("<button class=\"btn quiet small only\" name=\"place\" value=\"")
-					if templ_7745c5c3_Err = render.Attribute(feed.placeAt(i-1)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 114, 83); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, feed.placeAt(i-1))
 					templ_7745c5c3_Buffer.WriteString("\" title=\"Move up\" aria-label=\"")
-					if templ_7745c5c3_Err = render.Attribute("Move up "+feed.Title).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 114, 138); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, "Move up "+feed.Title)
 					templ_7745c5c3_Buffer.WriteString("\"")
 					if i == 0 {
 						templ_7745c5c3_Buffer.WriteString(" disabled")
 					}
 					templ_7745c5c3_Buffer.WriteString(">")
-					templ_7745c5c3_Err = components.Icon("arrow-up").Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("arrow-up"))
 					templ_7745c5c3_Buffer.WriteString("</button> <button class=\"btn quiet small only\" name=\"place\" value=\"")
-					if templ_7745c5c3_Err = render.Attribute(feed.placeAt(i+1)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 117, 83); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, feed.placeAt(i+1))
 					templ_7745c5c3_Buffer.WriteString("\" title=\"Move down\" aria-label=\"")
-					if templ_7745c5c3_Err = render.Attribute("Move down "+feed.Title).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 117, 142); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, "Move down "+feed.Title)
 					templ_7745c5c3_Buffer.WriteString("\"")
 					if i == len(port.Feeds)-1 {
 						templ_7745c5c3_Buffer.WriteString(" disabled")
 					}
 					templ_7745c5c3_Buffer.WriteString(">")
-					templ_7745c5c3_Err = components.Icon("arrow-down").Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("arrow-down"))
 					templ_7745c5c3_Buffer.WriteString("</button>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</div>")
 			} else {
-				templ_7745c5c3_Err = fedBy(p.FlowID, feed, p.ReadOnly).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, fedBy(p.FlowID, feed, p.ReadOnly))
 			}
 		}
 		if len(port.Feeds) == 0 {
@@ -313,13 +200,9 @@ func panePort(p NodePane, port PanePort) templ.Component {
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if !p.ReadOnly {
 				templ_7745c5c3_Buffer.WriteString("<select class=\"select script-only\" data-sources=\"")
-				if templ_7745c5c3_Err = render.Attribute(port.Name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 131, 63); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, port.Name)
 				templ_7745c5c3_Buffer.WriteString("\" aria-label=\"")
-				if templ_7745c5c3_Err = render.Attribute("Source of "+cmp.Or(port.Title, port.Name)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 131, 123); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, "Source of "+cmp.Or(port.Title, port.Name))
 				templ_7745c5c3_Buffer.WriteString("\"><option value=\"\">Choose a source…</option></select>")
 			}
 		}
@@ -335,114 +218,58 @@ func fedBy(flowID string, feed Feed, readonly bool) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<div class=\"")
 			var templ_7745c5c3_Var31 = []any{"ins-fed", templ.KV("ins-tool", feed.Tool != nil)}
-			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var31...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var31).String()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 1, 0); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+
+			render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var31).String())
 			templ_7745c5c3_Buffer.WriteString("\"")
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 		}
 		templ_7745c5c3_Buffer.WriteString(">")
 		if feed.Tool != nil {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"chip\" data-group=\"")
-			if templ_7745c5c3_Err = render.Attribute(feed.Tool.Group).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 143, 50); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, feed.Tool.Group)
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = components.Icon(feed.Tool.Icon).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon(feed.Tool.Icon))
 			templ_7745c5c3_Buffer.WriteString("</span> <span><a href=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL("/flows/"+flowID+"/node/"+feed.Node)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 147, 70); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL("/flows/"+flowID+"/node/"+feed.Node))
 			templ_7745c5c3_Buffer.WriteString("\" data-jump=\"")
-			if templ_7745c5c3_Err = render.Attribute(feed.Node).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 147, 94); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, feed.Node)
 			templ_7745c5c3_Buffer.WriteString("\" title=\"")
-			if templ_7745c5c3_Err = render.Attribute(feed.Title).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 147, 115); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, feed.Title)
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(feed.Title).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 147, 130); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, feed.Title)
 			templ_7745c5c3_Buffer.WriteString("</a> <code>")
-			if templ_7745c5c3_Err = render.Text(feed.Tool.Name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 148, 26); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, feed.Tool.Name)
 			templ_7745c5c3_Buffer.WriteString("</code></span> ")
 			if feed.Tool.Effect == flow.EffectWrite {
-				templ_7745c5c3_Err = components.Tag(components.ToneWait, effectWord(feed.Tool.Effect)).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneWait, effectWord(feed.Tool.Effect)))
 			} else {
-				templ_7745c5c3_Err = components.Tag(components.ToneNone, effectWord(feed.Tool.Effect)).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneNone, effectWord(feed.Tool.Effect)))
 			}
 			templ_7745c5c3_Buffer.WriteString(" <small>")
-			if templ_7745c5c3_Err = render.Text(feed.Tool.Ask).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 155, 25); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, feed.Tool.Ask)
 			templ_7745c5c3_Buffer.WriteString("</small> ")
 		} else {
-			templ_7745c5c3_Err = components.Icon("arrow-right").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("arrow-right"))
 			templ_7745c5c3_Buffer.WriteString("<span>from <a href=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL("/flows/"+flowID+"/node/"+feed.Node)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 158, 80); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL("/flows/"+flowID+"/node/"+feed.Node))
 			templ_7745c5c3_Buffer.WriteString("\" data-jump=\"")
-			if templ_7745c5c3_Err = render.Attribute(feed.Node).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 158, 104); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, feed.Node)
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(feed.Title).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 158, 119); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, feed.Title)
 			templ_7745c5c3_Buffer.WriteString("</a> › ")
-			if templ_7745c5c3_Err = render.Text(feed.Port).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 158, 141); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, feed.Port)
 			templ_7745c5c3_Buffer.WriteString("</span> ")
 		}
 		if !readonly {
 			templ_7745c5c3_Buffer.WriteString("<button class=\"btn quiet small only\" name=\"disconnect\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(feed.Edge.From+">"+feed.Edge.To).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 161, 101); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, feed.Edge.From+">"+feed.Edge.To)
 			templ_7745c5c3_Buffer.WriteString("\" title=\"Disconnect\" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute("Disconnect "+feed.Title+", "+feed.Port).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 161, 181); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "Disconnect "+feed.Title+", "+feed.Port)
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = components.Icon("unplug").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("unplug"))
 			templ_7745c5c3_Buffer.WriteString("</button>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
@@ -455,20 +282,13 @@ func fieldProblems(id string, problems []string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div id=\"")
-		if templ_7745c5c3_Err = render.Attribute(id).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 169, 13); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, id)
 		templ_7745c5c3_Buffer.WriteString("\" class=\"ins-problems\">")
 		for _, text := range problems {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"error\">")
-			templ_7745c5c3_Err = components.Icon("circle-alert").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("circle-alert"))
 			templ_7745c5c3_Buffer.WriteString("<span>")
-			if templ_7745c5c3_Err = render.Text(text).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 173, 16); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, text)
 			templ_7745c5c3_Buffer.WriteString("</span></p>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
@@ -481,36 +301,18 @@ func paneFailing(p NodePane) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"ins-failing\"><h3>Error handling</h3><div class=\"form\"><div class=\"field\" data-put=\"retry\" data-value=\"retry\" data-key=\"put:retry\"><div class=\"ins-pair\"><div class=\"field\"><label for=\"retry-attempts\">Attempts</label> <input id=\"retry-attempts\" class=\"input\" name=\"retry.attempts\" inputmode=\"numeric\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(p.Failing.Attempts).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 187, 115); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, p.Failing.Attempts)
 		templ_7745c5c3_Buffer.WriteString("\" placeholder=\"1\" autocomplete=\"off\" aria-describedby=\"retry-help\"></div><div class=\"field\"><label for=\"retry-backoff\">First delay (s)</label> <input id=\"retry-backoff\" class=\"input\" name=\"retry.backoff_s\" inputmode=\"decimal\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(p.Failing.Backoff).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 191, 114); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, p.Failing.Backoff)
 		templ_7745c5c3_Buffer.WriteString("\" placeholder=\"0\" autocomplete=\"off\" aria-describedby=\"retry-help\"></div></div><div data-slot=\"messages\">")
-		templ_7745c5c3_Err = paneError(p.Failing.AttemptsError).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = paneError(p.Failing.BackoffError).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, paneError(p.Failing.AttemptsError))
+		render.Component(ctx, templ_7745c5c3_Buffer, paneError(p.Failing.BackoffError))
 		templ_7745c5c3_Buffer.WriteString("</div><p class=\"help\" id=\"retry-help\">Only temporary errors are retried. The delay doubles each time.</p></div><div class=\"field\" data-put=\"timeout_s\" data-value=\"number\" data-key=\"put:timeout_s\"><label for=\"put-timeout_s\">Timeout (s)</label> <input id=\"put-timeout_s\" class=\"input\" name=\"timeout_s\" inputmode=\"decimal\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(p.Failing.Timeout).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 202, 106); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, p.Failing.Timeout)
 		templ_7745c5c3_Buffer.WriteString("\" placeholder=\"Default\" autocomplete=\"off\"><div data-slot=\"messages\">")
-		templ_7745c5c3_Err = paneError(p.Failing.TimeoutError).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, paneError(p.Failing.TimeoutError))
 		templ_7745c5c3_Buffer.WriteString("</div></div>")
-		templ_7745c5c3_Err = paneOnError(p).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, paneOnError(p))
 		templ_7745c5c3_Buffer.WriteString("</div></div>")
 		return nil
 	})
@@ -521,49 +323,29 @@ func paneTool(t *NodeTool) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"ins-failing\"><h3>Tool</h3><div class=\"form\"><div class=\"field\" data-put=\"tool\" data-value=\"tool\" data-key=\"put:tool\" data-kept=\"")
-		if templ_7745c5c3_Err = render.Attribute(t.Kept).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 216, 94); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, t.Kept)
 		templ_7745c5c3_Buffer.WriteString("\"><label for=\"put-tool\">Description</label> <textarea id=\"put-tool\" class=\"area\" name=\"tool.description\" rows=\"3\" data-member=\"description\" maxlength=\"4000\" aria-describedby=\"tool-help\">")
-		if templ_7745c5c3_Err = render.Text(t.Description).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 218, 161); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, t.Description)
 		templ_7745c5c3_Buffer.WriteString("</textarea><p class=\"help\" id=\"tool-help\">When a model calls this node, and what it returns. Then connect its port Tool to an agent.</p>")
 		if t.Set {
 			templ_7745c5c3_Buffer.WriteString("<label for=\"tool-name\">Name</label> <input id=\"tool-name\" class=\"input\" name=\"tool.name\" data-member=\"name\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(t.Name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 222, 91); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, t.Name)
 			templ_7745c5c3_Buffer.WriteString("\" placeholder=\"")
-			if templ_7745c5c3_Err = render.Attribute(t.NameHint).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 222, 118); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, t.NameHint)
 			templ_7745c5c3_Buffer.WriteString("\" autocomplete=\"off\"> ")
 			for _, p := range t.Params {
 				templ_7745c5c3_Buffer.WriteString("<label for=\"")
-				if templ_7745c5c3_Err = render.Attribute("tool-param-"+p.Port).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 224, 41); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, "tool-param-"+p.Port)
 				templ_7745c5c3_Buffer.WriteString("\">")
-				if templ_7745c5c3_Err = render.Text(p.Title).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 224, 53); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, p.Title)
 				templ_7745c5c3_Buffer.WriteString(" (filled by the model)</label> <input id=\"")
-				if templ_7745c5c3_Err = render.Attribute("tool-param-"+p.Port).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 225, 40); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, "tool-param-"+p.Port)
 				templ_7745c5c3_Buffer.WriteString("\" class=\"input\" name=\"")
-				if templ_7745c5c3_Err = render.Attribute("tool.param."+p.Port).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 225, 86); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, "tool.param."+p.Port)
 				templ_7745c5c3_Buffer.WriteString("\" data-param=\"")
-				if templ_7745c5c3_Err = render.Attribute(p.Port).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 225, 108); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, p.Port)
 				templ_7745c5c3_Buffer.WriteString("\" value=\"")
-				if templ_7745c5c3_Err = render.Attribute(p.Description).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 225, 132); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, p.Description)
 				templ_7745c5c3_Buffer.WriteString("\" placeholder=\"Description\" autocomplete=\"off\">")
 			}
 			templ_7745c5c3_Buffer.WriteString(" <label for=\"tool-effect\">Effect</label> <select id=\"tool-effect\" class=\"select\" name=\"tool.effect\" data-member=\"effect\"><option value=\"\"")
@@ -571,9 +353,7 @@ func paneTool(t *NodeTool) templ.Component {
 				templ_7745c5c3_Buffer.WriteString(" selected")
 			}
 			templ_7745c5c3_Buffer.WriteString(">Default: ")
-			if templ_7745c5c3_Err = render.Text(t.EffectHint).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 229, 75); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, t.EffectHint)
 			templ_7745c5c3_Buffer.WriteString("</option> <option value=\"read\"")
 			if t.Effect == "read" {
 				templ_7745c5c3_Buffer.WriteString(" selected")
@@ -583,13 +363,9 @@ func paneTool(t *NodeTool) templ.Component {
 				templ_7745c5c3_Buffer.WriteString(" selected")
 			}
 			templ_7745c5c3_Buffer.WriteString(">Write: at most once</option></select> <label for=\"tool-approval\">Ask first</label> <input id=\"tool-approval\" class=\"input\" name=\"tool.approval\" data-member=\"approval\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(t.Approval).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 234, 107); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, t.Approval)
 			templ_7745c5c3_Buffer.WriteString("\" placeholder=\"auto\" list=\"tool-approvals\" autocomplete=\"off\" aria-describedby=\"tool-approval-help\"> <datalist id=\"tool-approvals\"><option value=\"auto\">Before a write, after content from outside</option> <option value=\"always\">Before each call</option> <option value=\"never\">Never: owners only</option></datalist><p class=\"help\" id=\"tool-approval-help\">auto, always, never, or a condition such as amount &gt; 50. People allow or reject the call.</p><label for=\"tool-editable\">Editable before allowing</label> <input id=\"tool-editable\" class=\"input\" name=\"tool.editable\" data-member=\"editable\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(t.Editable).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 242, 107); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, t.Editable)
 			templ_7745c5c3_Buffer.WriteString("\" placeholder=\"Such as amount, note\" autocomplete=\"off\"> <label for=\"tool-on_error\">If a call fails</label> <select id=\"tool-on_error\" class=\"select\" name=\"tool.on_error\" data-member=\"on_error\"><option value=\"\"")
 			if t.OnError == "" || t.OnError == "model" {
 				templ_7745c5c3_Buffer.WriteString(" selected")
@@ -599,16 +375,11 @@ func paneTool(t *NodeTool) templ.Component {
 				templ_7745c5c3_Buffer.WriteString(" selected")
 			}
 			templ_7745c5c3_Buffer.WriteString(">Fail the agent</option></select> <label for=\"tool-max_calls\">Max calls</label> <input id=\"tool-max_calls\" class=\"input\" name=\"tool.max_calls\" data-member=\"max_calls\" inputmode=\"numeric\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(t.MaxCalls).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 249, 130); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, t.MaxCalls)
 			templ_7745c5c3_Buffer.WriteString("\" placeholder=\"No limit of its own\" autocomplete=\"off\">")
 		}
 		templ_7745c5c3_Buffer.WriteString("<div data-slot=\"messages\">")
-		templ_7745c5c3_Err = paneError(t.Error).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, paneError(t.Error))
 		templ_7745c5c3_Buffer.WriteString("</div></div></div></div>")
 		return nil
 	})
@@ -620,14 +391,9 @@ func paneError(text string) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if text != "" {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"error\">")
-			templ_7745c5c3_Err = components.Icon("circle-alert").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("circle-alert"))
 			templ_7745c5c3_Buffer.WriteString("<span>")
-			if templ_7745c5c3_Err = render.Text(text).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 263, 15); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, text)
 			templ_7745c5c3_Buffer.WriteString("</span></p>")
 		}
 		return nil
@@ -639,25 +405,19 @@ func paneOnError(p NodePane) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"field\" data-put=\"on_error\" data-value=\"on_error\" data-key=\"put:on_error\"><label for=\"put-on_error\">After the last attempt</label> <select id=\"put-on_error\" class=\"select\" name=\"on_error\"><option value=\"")
-		if templ_7745c5c3_Err = render.Attribute(OnErrorFail).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 272, 30); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, OnErrorFail)
 		templ_7745c5c3_Buffer.WriteString("\"")
 		if p.Failing.OnError == OnErrorFail {
 			templ_7745c5c3_Buffer.WriteString(" selected")
 		}
 		templ_7745c5c3_Buffer.WriteString(">Stop the run</option> <option value=\"")
-		if templ_7745c5c3_Err = render.Attribute(OnErrorRoute).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 273, 31); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, OnErrorRoute)
 		templ_7745c5c3_Buffer.WriteString("\"")
 		if p.Failing.OnError == OnErrorRoute {
 			templ_7745c5c3_Buffer.WriteString(" selected")
 		}
 		templ_7745c5c3_Buffer.WriteString(">Continue at the error port</option> <option value=\"")
-		if templ_7745c5c3_Err = render.Attribute(OnErrorContinue).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 274, 34); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, OnErrorContinue)
 		templ_7745c5c3_Buffer.WriteString("\"")
 		if p.Failing.OnError == OnErrorContinue {
 			templ_7745c5c3_Buffer.WriteString(" selected")
@@ -665,38 +425,20 @@ func paneOnError(p NodePane) templ.Component {
 		templ_7745c5c3_Buffer.WriteString(">Continue with fallback values</option></select><div class=\"form ins-instead\" data-instead><p class=\"help\">Ports without a value are skipped.</p>")
 		for _, f := range p.Failing.Values {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"field\" data-instead-of=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.Name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 279, 47); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.Name)
 			templ_7745c5c3_Buffer.WriteString("\" data-value=\"")
-			if templ_7745c5c3_Err = render.Attribute(string(f.Form.As)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 279, 80); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, string(f.Form.As))
 			templ_7745c5c3_Buffer.WriteString("\"><label for=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.id()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 280, 24); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.id())
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(f.title()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 280, 38); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.title())
 			templ_7745c5c3_Buffer.WriteString("</label> <input type=\"hidden\" name=\"")
-			if templ_7745c5c3_Err = render.Attribute("as."+f.Name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 281, 47); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "as."+f.Name)
 			templ_7745c5c3_Buffer.WriteString("\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(string(f.Form.As)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 281, 75); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, string(f.Form.As))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = control(f).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = fieldSaid(f).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, control(f))
+			render.Component(ctx, templ_7745c5c3_Buffer, fieldSaid(f))
 			templ_7745c5c3_Buffer.WriteString("</div>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div><div data-slot=\"messages\"></div></div>")
@@ -711,17 +453,13 @@ func paneLook(p NodePane) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<div class=\"ins-look\"><div class=\"field\" data-put=\"color\" data-value=\"text\" data-key=\"put:color\"><label for=\"put-color\">Color</label> <select id=\"put-color\" class=\"select\" name=\"color\">")
 		for _, o := range p.marks() {
 			templ_7745c5c3_Buffer.WriteString("<option value=\"")
-			if templ_7745c5c3_Err = render.Attribute(o.Value).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 297, 28); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, o.Value)
 			templ_7745c5c3_Buffer.WriteString("\"")
 			if o.Value == p.Color {
 				templ_7745c5c3_Buffer.WriteString(" selected")
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			if templ_7745c5c3_Err = render.Text(o.Label).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 297, 73); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, o.Label)
 			templ_7745c5c3_Buffer.WriteString("</option>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</select><div data-slot=\"messages\"></div></div>")
@@ -744,30 +482,17 @@ func nodeField(f NodeField) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<div class=\"")
 			var templ_7745c5c3_Var84 = []any{"field", templ.KV("script-none", f.Beside)}
-			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var84...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var84).String()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 1, 0); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+
+			render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var84).String())
 			templ_7745c5c3_Buffer.WriteString("\" data-set=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.Name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 315, 76); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.Name)
 			templ_7745c5c3_Buffer.WriteString("\" data-value=\"")
-			if templ_7745c5c3_Err = render.Attribute(string(f.Form.As)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 315, 109); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, string(f.Form.As))
 			templ_7745c5c3_Buffer.WriteString("\" data-key=\"")
-			if templ_7745c5c3_Err = render.Attribute("set:"+f.Name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 315, 138); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "set:"+f.Name)
 			templ_7745c5c3_Buffer.WriteString("\"")
 			if len(f.Feeds) > 0 {
 				templ_7745c5c3_Buffer.WriteString(" data-fed")
@@ -775,80 +500,44 @@ func nodeField(f NodeField) templ.Component {
 			if f.Field.Secrets != "" {
 				templ_7745c5c3_Buffer.WriteString(" data-secrets")
 			}
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 		}
 		templ_7745c5c3_Buffer.WriteString("><input type=\"hidden\" name=\"")
-		if templ_7745c5c3_Err = render.Attribute("as."+f.Name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 316, 44); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "as."+f.Name)
 		templ_7745c5c3_Buffer.WriteString("\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(string(f.Form.As)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 316, 72); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, string(f.Form.As))
 		templ_7745c5c3_Buffer.WriteString("\"><div class=\"ins-label\">")
 		if f.grouped() {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"label\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.id()+"-label").Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 319, 46); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.id()+"-label")
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(f.title()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 319, 60); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.title())
 			templ_7745c5c3_Buffer.WriteString("</span> ")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<label for=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.id()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 321, 23); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.id())
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(f.title()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 321, 37); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.title())
 			templ_7745c5c3_Buffer.WriteString("</label> ")
 		}
 		templ_7745c5c3_Buffer.WriteString("<span data-slot=\"mark\" class=\"ins-mark\">")
-		if templ_7745c5c3_Err = render.Text(f.mark()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 323, 53); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, f.mark())
 		templ_7745c5c3_Buffer.WriteString("</span></div><div data-slot=\"fed\">")
 		for _, feed := range f.Feeds {
-			templ_7745c5c3_Err = fedBy(f.FlowID, feed, f.ReadOnly).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, fedBy(f.FlowID, feed, f.ReadOnly))
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		if f.Servers {
-			templ_7745c5c3_Err = serverToolsField(f).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, serverToolsField(f))
 			templ_7745c5c3_Buffer.WriteString("<details class=\"ins-raw\" data-fold=\"raw\"><summary>Definitions (JSON)</summary>")
-			templ_7745c5c3_Err = control(f).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, control(f))
 			templ_7745c5c3_Buffer.WriteString("</details> ")
 		} else {
-			templ_7745c5c3_Err = control(f).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, control(f))
 		}
 		if f.Optional {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"check script-only\"><input type=\"checkbox\" role=\"switch\" class=\"switch\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.id()+"-required").Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 341, 81); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.id()+"-required")
 			templ_7745c5c3_Buffer.WriteString("\" data-required")
 			if f.empty() {
 				templ_7745c5c3_Buffer.WriteString(" checked")
@@ -857,15 +546,10 @@ func nodeField(f NodeField) templ.Component {
 				templ_7745c5c3_Buffer.WriteString(" disabled")
 			}
 			templ_7745c5c3_Buffer.WriteString("> <label for=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.id()+"-required").Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 342, 37); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.id()+"-required")
 			templ_7745c5c3_Buffer.WriteString("\">Required</label></div>")
 		}
-		templ_7745c5c3_Err = fieldSaid(f).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, fieldSaid(f))
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		return nil
 	})
@@ -881,9 +565,7 @@ func fieldSaid(f NodeField) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<div data-slot=\"messages\" class=\"ins-messages\">")
 		if len(f.Places) > 0 {
 			templ_7745c5c3_Buffer.WriteString("<ul class=\"ins-places\" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute("Places in "+f.title()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 354, 63); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "Places in "+f.title())
 			templ_7745c5c3_Buffer.WriteString("\">")
 			for _, place := range f.Places {
 				templ_7745c5c3_Buffer.WriteString("<li")
@@ -891,15 +573,10 @@ func fieldSaid(f NodeField) templ.Component {
 					templ_7745c5c3_Buffer.WriteString(" data-open")
 				}
 				templ_7745c5c3_Buffer.WriteString("><code>")
-				if templ_7745c5c3_Err = render.Text(place.Name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 357, 24); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, place.Name)
 				templ_7745c5c3_Buffer.WriteString("</code> ")
 				for _, feed := range place.Feeds {
-					templ_7745c5c3_Err = fedBy(f.FlowID, feed, f.ReadOnly).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, fedBy(f.FlowID, feed, f.ReadOnly))
 				}
 				if len(place.Feeds) == 0 && place.ByModel {
 					templ_7745c5c3_Buffer.WriteString("<span>from the model</span>")
@@ -912,70 +589,42 @@ func fieldSaid(f NodeField) templ.Component {
 		}
 		if f.Error != "" {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"error\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.id()+"-error").Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 371, 42); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.id()+"-error")
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = components.Icon("circle-alert").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("circle-alert"))
 			templ_7745c5c3_Buffer.WriteString("<span>")
-			if templ_7745c5c3_Err = render.Text(f.Error).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 373, 19); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.Error)
 			templ_7745c5c3_Buffer.WriteString("</span></p>")
 		} else if len(f.Problems) > 0 {
-			templ_7745c5c3_Err = fieldProblems(f.id()+"-error", f.Problems).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, fieldProblems(f.id()+"-error", f.Problems))
 		}
 		if f.Warning != "" {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"ins-warning\">")
-			templ_7745c5c3_Err = components.Icon("triangle-alert").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("triangle-alert"))
 			templ_7745c5c3_Buffer.WriteString("<span>")
-			if templ_7745c5c3_Err = render.Text(f.Warning).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 381, 21); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.Warning)
 			templ_7745c5c3_Buffer.WriteString("</span></p>")
 		}
 		for i, name := range f.Secrets {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"ins-secret-found\">")
-			templ_7745c5c3_Err = components.Icon("key-round").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("key-round"))
 			templ_7745c5c3_Buffer.WriteString("<span>")
-			if templ_7745c5c3_Err = render.Text(looksSecret(name)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 387, 29); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, looksSecret(name))
 			templ_7745c5c3_Buffer.WriteString("</span> ")
 			if !f.ReadOnly {
 				templ_7745c5c3_Buffer.WriteString("<button class=\"btn small\" formaction=\"")
-				if templ_7745c5c3_Err = render.URL(string(nodePath(f.FlowID, f.NodeID))+"/secret").Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 389, 92); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, string(nodePath(f.FlowID, f.NodeID))+"/secret")
 				templ_7745c5c3_Buffer.WriteString("\" formnovalidate name=\"move\" value=\"")
-				if templ_7745c5c3_Err = render.Attribute(fmt.Sprintf("%s %d", f.Name, i)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 389, 161); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, fmt.Sprintf("%s %d", f.Name, i))
 				templ_7745c5c3_Buffer.WriteString("\" data-move-secret>Move to a credential</button>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		}
 		if f.Help != "" {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"help\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.id()+"-help").Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 394, 40); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.id()+"-help")
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(f.Help).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 394, 51); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.Help)
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
@@ -992,28 +641,16 @@ func control(f NodeField) templ.Component {
 		switch f.Form.As {
 		case flow.FieldArea:
 			if f.Syntax != "" {
-				templ_7745c5c3_Err = codeControl(f).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, codeControl(f))
 			} else {
 				{
-					templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-					templ_7745c5c3_Buffer := templ.GetBuffer()
-					var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 					templ_7745c5c3_Buffer.WriteString("<textarea class=\"")
 					var templ_7745c5c3_Var110 = []any{"area", templ.KV("mono", f.Template || f.Type == flow.FieldJSON)}
-					templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var110...)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var110).String()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 1, 0); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+
+					render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var110).String())
 					templ_7745c5c3_Buffer.WriteString("\" rows=\"")
-					if templ_7745c5c3_Err = render.Attribute(f.rows()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 406, 104); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, f.rows())
 					templ_7745c5c3_Buffer.WriteString("\"")
 					if f.Template {
 						templ_7745c5c3_Buffer.WriteString(" data-code")
@@ -1021,240 +658,126 @@ func control(f NodeField) templ.Component {
 					if f.Template {
 						templ_7745c5c3_Buffer.WriteString(" data-template")
 					}
-					templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "textarea", f.attrs("text"))
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+					render.Attributes(ctx, templ_7745c5c3_Buffer, "textarea", f.attrs("text"))
+
 				}
 				templ_7745c5c3_Buffer.WriteString(">")
-				if templ_7745c5c3_Err = render.Text("\n"+f.text(0)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 406, 204); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, "\n"+f.text(0))
 				templ_7745c5c3_Buffer.WriteString("</textarea>")
 			}
 		case flow.FieldJSON:
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<textarea class=\"area mono\" rows=\"")
-				if templ_7745c5c3_Err = render.Attribute(f.rows()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 409, 46); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, f.rows())
 				templ_7745c5c3_Buffer.WriteString("\" spellcheck=\"false\" data-code")
 				if f.Template {
 					templ_7745c5c3_Buffer.WriteString(" data-template")
 				}
-				templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "textarea", f.attrs("text"))
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+				render.Attributes(ctx, templ_7745c5c3_Buffer, "textarea", f.attrs("text"))
+
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			if templ_7745c5c3_Err = render.Text("\n"+f.text(0)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 409, 149); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, "\n"+f.text(0))
 			templ_7745c5c3_Buffer.WriteString("</textarea>")
 		case flow.FieldNumber, flow.FieldInteger:
-			templ_7745c5c3_Err = numberControl(f).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, numberControl(f))
 		case flow.FieldBoolean:
-			templ_7745c5c3_Err = booleanControl(f).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, booleanControl(f))
 		case flow.FieldSelect, flow.FieldValueType:
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<select class=\"select\"")
-				templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "select", f.attrs("text"))
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+				render.Attributes(ctx, templ_7745c5c3_Buffer, "select", f.attrs("text"))
+
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
 			if f.Type != flow.FieldValueType {
 				templ_7745c5c3_Buffer.WriteString("<option value=\"\" data-json=\"\">")
-				if templ_7745c5c3_Err = render.Text(f.none()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 417, 45); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, f.none())
 				templ_7745c5c3_Buffer.WriteString("</option> ")
 			}
 			for _, o := range f.options() {
 				templ_7745c5c3_Buffer.WriteString("<option value=\"")
-				if templ_7745c5c3_Err = render.Attribute(o.Text).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 420, 27); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, o.Text)
 				templ_7745c5c3_Buffer.WriteString("\" data-json=\"")
-				if templ_7745c5c3_Err = render.Attribute(o.JSON).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 420, 48); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, o.JSON)
 				templ_7745c5c3_Buffer.WriteString("\"")
 				if f.chosen(o.Text) {
 					templ_7745c5c3_Buffer.WriteString(" selected")
 				}
 				templ_7745c5c3_Buffer.WriteString(">")
-				if templ_7745c5c3_Err = render.Text(o.Label).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 420, 91); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, o.Label)
 				templ_7745c5c3_Buffer.WriteString("</option>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</select>")
 		case flow.FieldText:
 			if f.Syntax == flow.SyntaxCEL {
 				templ_7745c5c3_Buffer.WriteString("<div class=\"ins-cond\" data-condition>")
-				templ_7745c5c3_Err = textControl(f).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, textControl(f))
 				templ_7745c5c3_Buffer.WriteString("</div>")
 			} else {
-				templ_7745c5c3_Err = textControl(f).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, textControl(f))
 			}
 		case flow.FieldList:
 			if f.Choices != nil {
-				templ_7745c5c3_Err = choicesControl(f).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, choicesControl(f))
 			} else {
-				templ_7745c5c3_Err = listControl(f).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, listControl(f))
 			}
 		case flow.FieldMap:
-			templ_7745c5c3_Err = mapControl(f).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, mapControl(f))
 		case flow.FieldSecret:
-			templ_7745c5c3_Err = secretControl(f).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, secretControl(f))
 		case flow.FieldFile:
-			templ_7745c5c3_Err = fileControl(f).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, fileControl(f))
 		case flow.FieldModel:
-			templ_7745c5c3_Err = modelControl(f).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, modelControl(f))
 		case flow.FieldFlow:
 			if f.Flows.Searchable() {
 				templ_7745c5c3_Buffer.WriteString("<div class=\"ins-child\"><input class=\"input\" type=\"search\" name=\"find\" form=\"find-flow\" value=\"")
-				if templ_7745c5c3_Err = render.Attribute(f.Flows.Words).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 448, 90); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, f.Flows.Words)
 				templ_7745c5c3_Buffer.WriteString("\" placeholder=\"Find a flow\" aria-label=\"Find a flow\" autocomplete=\"off\" data-find-flow> <button class=\"btn script-none\" form=\"find-flow\">Find</button></div><p class=\"ins-found\" role=\"status\">")
-				if templ_7745c5c3_Err = render.Text(f.Flows.found()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 451, 56); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, f.Flows.found())
 				templ_7745c5c3_Buffer.WriteString("</p>")
 			}
 			templ_7745c5c3_Buffer.WriteString(" <div class=\"ins-child\">")
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<select class=\"select\"")
-				templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "select", f.attrs("text"))
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+				render.Attributes(ctx, templ_7745c5c3_Buffer, "select", f.attrs("text"))
+
 			}
 			templ_7745c5c3_Buffer.WriteString("><option value=\"\" data-json=\"\">Choose a flow</option> ")
 			for _, o := range f.flowOptions() {
 				templ_7745c5c3_Buffer.WriteString("<option value=\"")
-				if templ_7745c5c3_Err = render.Attribute(o.ID).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 457, 26); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, o.ID)
 				templ_7745c5c3_Buffer.WriteString("\" data-json=\"")
-				if templ_7745c5c3_Err = render.Attribute(string(flow.EncodeJSON(o.ID))).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 457, 70); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, string(flow.EncodeJSON(o.ID)))
 				templ_7745c5c3_Buffer.WriteString("\"")
 				if f.text(0) == o.ID || o.Slug != "" && f.text(0) == o.Slug {
 					templ_7745c5c3_Buffer.WriteString(" selected")
 				}
 				templ_7745c5c3_Buffer.WriteString(">")
-				if templ_7745c5c3_Err = render.Text(o.Name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 457, 152); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, o.Name)
 				templ_7745c5c3_Buffer.WriteString("</option>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</select> ")
 			if child := f.childFlow(); child != "" {
 				templ_7745c5c3_Buffer.WriteString("<a class=\"btn\" href=\"")
-				if templ_7745c5c3_Err = render.URL(childPath(child, f.FlowID)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 461, 53); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, childPath(child, f.FlowID))
 				templ_7745c5c3_Buffer.WriteString("\">")
-				templ_7745c5c3_Err = components.Icon("pencil").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("pencil"))
 				templ_7745c5c3_Buffer.WriteString(" Edit flow</a>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			if name := f.cutFlow(); name != "" {
 				templ_7745c5c3_Buffer.WriteString("<p class=\"ins-flow-name\" dir=\"auto\">")
-				if templ_7745c5c3_Err = render.Text(name).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 468, 46); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, name)
 				templ_7745c5c3_Buffer.WriteString("</p>")
 			}
 		default:
-			templ_7745c5c3_Err = textControl(f).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, textControl(f))
 		}
 		return nil
 	})
@@ -1265,22 +788,13 @@ func textControl(f NodeField) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<input class=\"")
 			var templ_7745c5c3_Var128 = []any{"input", templ.KV("mono", f.Template || f.Syntax != "")}
-			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var128...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var128).String()).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 1, 0); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+
+			render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var128).String())
 			templ_7745c5c3_Buffer.WriteString("\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.text(0)).Write(templ_7745c5c3_Buffer, `editor/inspector.templ`, 476, 91); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.text(0))
 			templ_7745c5c3_Buffer.WriteString("\"")
 			if f.Template {
 				templ_7745c5c3_Buffer.WriteString(" data-code")
@@ -1289,19 +803,8 @@ func textControl(f NodeField) templ.Component {
 				templ_7745c5c3_Buffer.WriteString(" data-template")
 			}
 			templ_7745c5c3_Buffer.WriteString(" autocomplete=\"off\"")
-			templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "input", f.attrs("text"))
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+			render.Attributes(ctx, templ_7745c5c3_Buffer, "input", f.attrs("text"))
+
 		}
 		templ_7745c5c3_Buffer.WriteString(">")
 		return nil

@@ -30,30 +30,22 @@ func LastValues(l LastRun) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<div class=\"ins-last\"><span class=\"label\">Last run</span> ")
 		if l.Input != "" {
 			templ_7745c5c3_Buffer.WriteString("<p>")
-			if templ_7745c5c3_Err = render.Text(l.Input).Write(templ_7745c5c3_Buffer, `editor/last.templ`, 19, 15); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, l.Input)
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		}
 		if l.Error != "" {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"error\">→ ")
-			if templ_7745c5c3_Err = render.Text(l.Error).Write(templ_7745c5c3_Buffer, `editor/last.templ`, 22, 33); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, l.Error)
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		} else if l.State == flow.StepSkipped {
 			templ_7745c5c3_Buffer.WriteString("<p>→ Skipped</p>")
 		} else if l.Branch != "" {
 			templ_7745c5c3_Buffer.WriteString("<p>→ ")
-			if templ_7745c5c3_Err = render.Text(l.Branch).Write(templ_7745c5c3_Buffer, `editor/last.templ`, 26, 20); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, l.Branch)
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		} else if l.Output != "" {
 			templ_7745c5c3_Buffer.WriteString("<p>→ ")
-			if templ_7745c5c3_Err = render.Text(l.Output).Write(templ_7745c5c3_Buffer, `editor/last.templ`, 28, 20); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, l.Output)
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")

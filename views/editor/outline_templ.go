@@ -24,24 +24,14 @@ func Outline(o OutlinePanel) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<section id=\"outline\" class=\"outline\" aria-labelledby=\"outline-title\" tabindex=\"-1\" data-open=\"")
-		if templ_7745c5c3_Err = render.Attribute(openID(o)).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 12, 106); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, openID(o))
 		templ_7745c5c3_Buffer.WriteString("\"><header><h2 id=\"outline-title\">Outline</h2><a class=\"btn quiet small\" href=\"")
-		if templ_7745c5c3_Err = render.URL(components.FlowURL(o.FlowID, "/api")).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 15, 73); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, components.FlowURL(o.FlowID, "/api"))
 		templ_7745c5c3_Buffer.WriteString("\" data-command=\"show-api\">API</a> <button type=\"button\" class=\"btn quiet small only script-only outline-close\" data-command=\"outline\" aria-label=\"Close the outline\">")
-		templ_7745c5c3_Err = components.Icon("x").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("x"))
 		templ_7745c5c3_Buffer.WriteString("</button></header>")
 		if !o.ReadOnly {
-			templ_7745c5c3_Err = outlineAdd(o).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, outlineAdd(o))
 		}
 		if len(o.Nodes) == 0 {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"pane-empty\">This flow has no nodes yet.</p>")
@@ -49,43 +39,20 @@ func Outline(o OutlinePanel) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<ol class=\"outline-nodes\">")
 			for i := range o.Nodes {
 				{
-					templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-					templ_7745c5c3_Buffer := templ.GetBuffer()
-					var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 					templ_7745c5c3_Buffer.WriteString("<li id=\"")
-					if templ_7745c5c3_Err = render.Attribute("line-"+o.Nodes[i].ID).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 28, 37); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, "line-"+o.Nodes[i].ID)
 					templ_7745c5c3_Buffer.WriteString("\" class=\"")
 					var templ_7745c5c3_Var5 = []any{templ.KV("open", o.isOpen(o.Nodes[i].ID))}
-					templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var5...)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var5).String()).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 1, 0); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+
+					render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var5).String())
 					templ_7745c5c3_Buffer.WriteString("\"")
-					templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 				}
 				templ_7745c5c3_Buffer.WriteString(">")
-				templ_7745c5c3_Err = outlineLine(o, &o.Nodes[i]).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, outlineLine(o, &o.Nodes[i]))
 				if o.isOpen(o.Nodes[i].ID) {
-					templ_7745c5c3_Err = outlineOpen(o, o.Open).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, outlineOpen(o, o.Open))
 				}
 				templ_7745c5c3_Buffer.WriteString("</li>")
 			}
@@ -108,34 +75,23 @@ func outlineAdd(o OutlinePanel) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<form class=\"outline-add\" method=\"post\" action=\"")
-		if templ_7745c5c3_Err = render.URL(editPath(o.FlowID)).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 48, 68); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, editPath(o.FlowID))
 		templ_7745c5c3_Buffer.WriteString("\" data-edit=\"Add\"><input type=\"hidden\" name=\"op\" value=\"add\"> <label class=\"unseen\" for=\"outline-kind\">Kind of the new node</label> <select class=\"select\" id=\"outline-kind\" name=\"kind\">")
 		for _, g := range o.Palette {
 			templ_7745c5c3_Buffer.WriteString("<optgroup label=\"")
-			if templ_7745c5c3_Err = render.Attribute(g.Title).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 53, 29); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, g.Title)
 			templ_7745c5c3_Buffer.WriteString("\">")
 			for _, k := range g.Kinds {
 				templ_7745c5c3_Buffer.WriteString("<option value=\"")
-				if templ_7745c5c3_Err = render.Attribute(k.Name).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 55, 28); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, k.Name)
 				templ_7745c5c3_Buffer.WriteString("\">")
-				if templ_7745c5c3_Err = render.Text(k.Title).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 55, 40); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, k.Title)
 				templ_7745c5c3_Buffer.WriteString("</option>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</optgroup>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</select>")
-		templ_7745c5c3_Err = components.Press(components.Button{Label: "Add", Icon: "plus"}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Add", Icon: "plus"}))
 		templ_7745c5c3_Buffer.WriteString("</form>")
 		return nil
 	})
@@ -146,49 +102,29 @@ func outlineLine(o OutlinePanel, n *OutlineNode) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<a class=\"line\" href=\"")
-		if templ_7745c5c3_Err = render.URL(templ.SafeURL(o.openPath(n.ID))).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 65, 55); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, templ.SafeURL(o.openPath(n.ID)))
 		templ_7745c5c3_Buffer.WriteString("\" data-line=\"")
-		if templ_7745c5c3_Err = render.Attribute(n.ID).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 65, 74); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, n.ID)
 		templ_7745c5c3_Buffer.WriteString("\" data-group=\"")
-		if templ_7745c5c3_Err = render.Attribute(n.Group).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 65, 97); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, n.Group)
 		templ_7745c5c3_Buffer.WriteString("\"")
 		if n.Disabled {
 			templ_7745c5c3_Buffer.WriteString(" data-disabled")
 		}
 		templ_7745c5c3_Buffer.WriteString(" aria-expanded=\"")
-		if templ_7745c5c3_Err = render.Attribute(strconv.FormatBool(o.isOpen(n.ID))).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 65, 180); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, strconv.FormatBool(o.isOpen(n.ID)))
 		templ_7745c5c3_Buffer.WriteString("\"><span class=\"chip\">")
-		templ_7745c5c3_Err = components.Icon(n.Icon).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon(n.Icon))
 		templ_7745c5c3_Buffer.WriteString("</span> <span class=\"words\"><b>")
-		if templ_7745c5c3_Err = render.Text(n.Title).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 69, 34); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, n.Title)
 		templ_7745c5c3_Buffer.WriteString("</b><small>")
-		if templ_7745c5c3_Err = render.Text(n.about()).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 69, 58); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, n.about())
 		templ_7745c5c3_Buffer.WriteString("</small></span> ")
 		if n.Problems > 0 {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"tag bad\">")
-			templ_7745c5c3_Err = components.Icon("triangle-alert").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("triangle-alert"))
 			templ_7745c5c3_Buffer.WriteString(" ")
-			if templ_7745c5c3_Err = render.Text(components.Quantity(n.Problems, "problem")).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 73, 48); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Quantity(n.Problems, "problem"))
 			templ_7745c5c3_Buffer.WriteString("</span>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</a>")
@@ -201,65 +137,36 @@ func outlineOpen(o OutlinePanel, n *OutlineOpen) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"outline-open\"><div class=\"bar\"><a class=\"btn small\" href=\"")
-		if templ_7745c5c3_Err = render.URL(nodePath(o.FlowID, n.ID)).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 82, 55); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, nodePath(o.FlowID, n.ID))
 		templ_7745c5c3_Buffer.WriteString("\" data-jump=\"")
-		if templ_7745c5c3_Err = render.Attribute(n.ID).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 82, 74); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, n.ID)
 		templ_7745c5c3_Buffer.WriteString("\">")
-		templ_7745c5c3_Err = components.Icon("settings").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("settings"))
 		if o.ReadOnly {
 			templ_7745c5c3_Buffer.WriteString("See its settings")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("Edit its settings")
 		}
 		templ_7745c5c3_Buffer.WriteString("</a> <button type=\"button\" class=\"btn small script-only\" data-reveal=\"")
-		if templ_7745c5c3_Err = render.Attribute(n.ID).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 90, 73); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, n.ID)
 		templ_7745c5c3_Buffer.WriteString("\">Show on the canvas</button></div>")
 		if !o.ReadOnly {
 			templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(editPath(o.FlowID)).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 93, 50); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, editPath(o.FlowID))
 			templ_7745c5c3_Buffer.WriteString("\" class=\"inline\" data-edit=\"Rename\"><input type=\"hidden\" name=\"op\" value=\"put\"> <input type=\"hidden\" name=\"node\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(n.ID).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 95, 49); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, n.ID)
 			templ_7745c5c3_Buffer.WriteString("\"> <input type=\"hidden\" name=\"member\" value=\"label\"><div class=\"field\"><label for=\"outline-label\">Name</label> <input class=\"input\" id=\"outline-label\" name=\"value\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(n.Label).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 99, 73); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, n.Label)
 			templ_7745c5c3_Buffer.WriteString("\" placeholder=\"")
-			if templ_7745c5c3_Err = render.Attribute(n.Title).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 99, 97); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, n.Title)
 			templ_7745c5c3_Buffer.WriteString("\" maxlength=\"200\" autocomplete=\"off\"></div>")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Rename"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Rename"}))
 			templ_7745c5c3_Buffer.WriteString("</form>")
 		}
-		templ_7745c5c3_Err = outlinePorts(o, "Inputs", "from", n.Ins).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = outlinePorts(o, "Outputs", "to", n.Outs).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, outlinePorts(o, "Inputs", "from", n.Ins))
+		render.Component(ctx, templ_7745c5c3_Buffer, outlinePorts(o, "Outputs", "to", n.Outs))
 		if !o.ReadOnly {
-			templ_7745c5c3_Err = outlineActs(o, n).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, outlineActs(o, n))
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		return nil
@@ -272,25 +179,17 @@ func outlinePorts(o OutlinePanel, title, end string, ports []OutlinePort) templ.
 		ctx = templ.ClearChildren(ctx)
 		if len(ports) > 0 {
 			templ_7745c5c3_Buffer.WriteString("<h3>")
-			if templ_7745c5c3_Err = render.Text(title).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 114, 13); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, title)
 			templ_7745c5c3_Buffer.WriteString("</h3><ul class=\"outline-ports\">")
 			for i := range ports {
 				templ_7745c5c3_Buffer.WriteString("<li><p><b>")
-				if templ_7745c5c3_Err = render.Text(ports[i].Label).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 119, 25); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, ports[i].Label)
 				templ_7745c5c3_Buffer.WriteString("</b> <small>")
-				if templ_7745c5c3_Err = render.Text(ports[i].Type).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 121, 22); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, ports[i].Type)
 				templ_7745c5c3_Buffer.WriteString(" ")
 				if ports[i].Hint != "" {
 					templ_7745c5c3_Buffer.WriteString("· ")
-					if templ_7745c5c3_Err = render.Text(ports[i].Hint).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 123, 26); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, ports[i].Hint)
 					templ_7745c5c3_Buffer.WriteString(" ")
 				}
 				if ports[i].Need {
@@ -298,16 +197,10 @@ func outlinePorts(o OutlinePanel, title, end string, ports []OutlinePort) templ.
 				}
 				templ_7745c5c3_Buffer.WriteString("</small></p>")
 				for _, e := range ports[i].Edges {
-					templ_7745c5c3_Err = outlineEdge(o, end, e).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, outlineEdge(o, end, e))
 				}
 				if !o.ReadOnly && len(ports[i].Choices) > 0 {
-					templ_7745c5c3_Err = outlineConnect(o, end, &ports[i]).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, outlineConnect(o, end, &ports[i]))
 				}
 				templ_7745c5c3_Buffer.WriteString("</li>")
 			}
@@ -323,40 +216,23 @@ func outlineEdge(o OutlinePanel, end string, e OutlineEdge) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if o.ReadOnly {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"edge\">")
-			if templ_7745c5c3_Err = render.Text(end).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 144, 23); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, end)
 			templ_7745c5c3_Buffer.WriteString(" ")
-			if templ_7745c5c3_Err = render.Text(e.Title).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 144, 35); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, e.Title)
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(editPath(o.FlowID)).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 146, 49); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, editPath(o.FlowID))
 			templ_7745c5c3_Buffer.WriteString("\" class=\"edge\" data-edit=\"Disconnect\"><input type=\"hidden\" name=\"op\" value=\"disconnect\"> <input type=\"hidden\" name=\"from\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(e.From).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 148, 50); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, e.From)
 			templ_7745c5c3_Buffer.WriteString("\"> <input type=\"hidden\" name=\"to\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(e.To).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 149, 46); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, e.To)
 			templ_7745c5c3_Buffer.WriteString("\"> <span>")
-			if templ_7745c5c3_Err = render.Text(end).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 150, 14); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, end)
 			templ_7745c5c3_Buffer.WriteString(" ")
-			if templ_7745c5c3_Err = render.Text(e.Title).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 150, 26); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, e.Title)
 			templ_7745c5c3_Buffer.WriteString("</span>")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Disconnect", Size: "small", Look: components.LookQuiet}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Disconnect", Size: "small", Look: components.LookQuiet}))
 			templ_7745c5c3_Buffer.WriteString("</form>")
 		}
 		return nil
@@ -368,58 +244,33 @@ func outlineConnect(o OutlinePanel, end string, p *OutlinePort) templ.Component 
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-		if templ_7745c5c3_Err = render.URL(editPath(o.FlowID)).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 157, 48); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, editPath(o.FlowID))
 		templ_7745c5c3_Buffer.WriteString("\" class=\"inline\" data-edit=\"Connect\"><input type=\"hidden\" name=\"op\" value=\"connect\"> <input type=\"hidden\" name=\"")
-		if templ_7745c5c3_Err = render.Attribute(otherEnd(end)).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 159, 43); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, otherEnd(end))
 		templ_7745c5c3_Buffer.WriteString("\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(p.Ref).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 159, 59); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, p.Ref)
 		templ_7745c5c3_Buffer.WriteString("\"> <label class=\"unseen\" for=\"")
-		if templ_7745c5c3_Err = render.Attribute("connect-"+end+"-"+p.Ref).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 160, 60); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "connect-"+end+"-"+p.Ref)
 		templ_7745c5c3_Buffer.WriteString("\">Connect ")
-		if templ_7745c5c3_Err = render.Text(p.Label).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 160, 80); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, p.Label)
 		templ_7745c5c3_Buffer.WriteString(" ")
-		if templ_7745c5c3_Err = render.Text(end).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 160, 88); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, end)
 		templ_7745c5c3_Buffer.WriteString("</label> <select class=\"select\" id=\"")
-		if templ_7745c5c3_Err = render.Attribute("connect-"+end+"-"+p.Ref).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 161, 60); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "connect-"+end+"-"+p.Ref)
 		templ_7745c5c3_Buffer.WriteString("\" name=\"")
-		if templ_7745c5c3_Err = render.Attribute(end).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 161, 73); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, end)
 		templ_7745c5c3_Buffer.WriteString("\" required><option value=\"\">")
-		if templ_7745c5c3_Err = render.Text("connect "+end+"…").Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 162, 46); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, "connect "+end+"…")
 		templ_7745c5c3_Buffer.WriteString("</option> ")
 		for _, c := range p.Choices {
 			templ_7745c5c3_Buffer.WriteString("<option value=\"")
-			if templ_7745c5c3_Err = render.Attribute(c.Value).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 164, 27); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, c.Value)
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(c.Label).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 164, 39); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, c.Label)
 			templ_7745c5c3_Buffer.WriteString("</option>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</select>")
-		templ_7745c5c3_Err = components.Press(components.Button{Label: "Connect"}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Connect"}))
 		templ_7745c5c3_Buffer.WriteString("</form>")
 		return nil
 	})
@@ -437,63 +288,31 @@ func outlineActs(o OutlinePanel, n *OutlineOpen) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"bar outline-acts\"><form method=\"post\" action=\"")
-		if templ_7745c5c3_Err = render.URL(editPath(o.FlowID)).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 180, 49); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, editPath(o.FlowID))
 		templ_7745c5c3_Buffer.WriteString("\" data-edit=\"Move\" aria-label=\"Move on the canvas\"><input type=\"hidden\" name=\"op\" value=\"move\"> <input type=\"hidden\" name=\"nodes\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(n.ID).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 182, 49); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, n.ID)
 		templ_7745c5c3_Buffer.WriteString("\">")
-		templ_7745c5c3_Err = moveButton("left", "arrow-left").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = moveButton("up", "arrow-up").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = moveButton("down", "arrow-down").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = moveButton("right", "arrow-right").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, moveButton("left", "arrow-left"))
+		render.Component(ctx, templ_7745c5c3_Buffer, moveButton("up", "arrow-up"))
+		render.Component(ctx, templ_7745c5c3_Buffer, moveButton("down", "arrow-down"))
+		render.Component(ctx, templ_7745c5c3_Buffer, moveButton("right", "arrow-right"))
 		templ_7745c5c3_Buffer.WriteString("</form><form method=\"post\" action=\"")
-		if templ_7745c5c3_Err = render.URL(editPath(o.FlowID)).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 188, 49); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, editPath(o.FlowID))
 		templ_7745c5c3_Buffer.WriteString("\" data-edit=\"")
-		if templ_7745c5c3_Err = render.Attribute(disableWord(n.Disabled)).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 188, 87); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, disableWord(n.Disabled))
 		templ_7745c5c3_Buffer.WriteString("\"><input type=\"hidden\" name=\"op\" value=\"put\"> <input type=\"hidden\" name=\"node\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(n.ID).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 190, 48); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, n.ID)
 		templ_7745c5c3_Buffer.WriteString("\"> <input type=\"hidden\" name=\"member\" value=\"disabled\"> ")
 		if !n.Disabled {
 			templ_7745c5c3_Buffer.WriteString("<input type=\"hidden\" name=\"value\" value=\"true\">")
 		}
-		templ_7745c5c3_Err = components.Press(components.Button{Label: disableWord(n.Disabled), Icon: "ban", Size: "small"}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: disableWord(n.Disabled), Icon: "ban", Size: "small"}))
 		templ_7745c5c3_Buffer.WriteString("</form><form method=\"post\" action=\"")
-		if templ_7745c5c3_Err = render.URL(editPath(o.FlowID)).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 197, 49); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, editPath(o.FlowID))
 		templ_7745c5c3_Buffer.WriteString("\" data-edit=\"Delete\"><input type=\"hidden\" name=\"op\" value=\"remove\"> <input type=\"hidden\" name=\"nodes\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(n.ID).Write(templ_7745c5c3_Buffer, `editor/outline.templ`, 199, 49); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, n.ID)
 		templ_7745c5c3_Buffer.WriteString("\">")
-		templ_7745c5c3_Err = components.Press(components.Button{Label: "Delete", Icon: "trash-2", Size: "small", Look: components.LookDanger}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Delete", Icon: "trash-2", Size: "small", Look: components.LookDanger}))
 		templ_7745c5c3_Buffer.WriteString("</form></div>")
 		return nil
 	})
@@ -503,10 +322,7 @@ func outlineActs(o OutlinePanel, n *OutlineOpen) templ.Component {
 func moveButton(way, icon string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = components.Press(components.Button{Icon: icon, Title: "Move " + way, Name: "way", Value: way, Size: "small", Look: components.LookQuiet}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Icon: icon, Title: "Move " + way, Name: "way", Value: way, Size: "small", Look: components.LookQuiet}))
 		return nil
 	})
 }

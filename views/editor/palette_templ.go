@@ -21,65 +21,35 @@ func Palette(flowID string, groups []PaletteGroup) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<nav id=\"palette\" class=\"palette\" aria-label=\"Nodes to add\"><div class=\"search\">")
-		templ_7745c5c3_Err = components.Icon("search").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("search"))
 		templ_7745c5c3_Buffer.WriteString("<label for=\"palette-search\">")
-		templ_7745c5c3_Err = components.Icon("plus").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("plus"))
 		templ_7745c5c3_Buffer.WriteString(" Add <span class=\"unseen\">a node: search all</span></label> <input class=\"input\" id=\"palette-search\" type=\"search\" placeholder=\"Add a node\" autocomplete=\"off\"></div><form method=\"post\" action=\"")
-		if templ_7745c5c3_Err = render.URL(editPath(flowID)).Write(templ_7745c5c3_Buffer, `editor/palette.templ`, 19, 47); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, editPath(flowID))
 		templ_7745c5c3_Buffer.WriteString("\"><input type=\"hidden\" name=\"op\" value=\"add\"> ")
 		for _, g := range groups {
 			templ_7745c5c3_Buffer.WriteString("<section data-palette-group><h2>")
-			if templ_7745c5c3_Err = render.Text(g.Title).Write(templ_7745c5c3_Buffer, `editor/palette.templ`, 23, 18); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, g.Title)
 			templ_7745c5c3_Buffer.WriteString("</h2><button type=\"button\" class=\"rail-group\" data-group=\"")
-			if templ_7745c5c3_Err = render.Attribute(g.Kinds[0].Word).Write(templ_7745c5c3_Buffer, `editor/palette.templ`, 24, 74); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, g.Kinds[0].Word)
 			templ_7745c5c3_Buffer.WriteString("\" aria-expanded=\"false\"><span class=\"chip\">")
-			templ_7745c5c3_Err = components.Icon(g.Icon).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon(g.Icon))
 			templ_7745c5c3_Buffer.WriteString("</span> ")
-			if templ_7745c5c3_Err = render.Text(g.Short).Write(templ_7745c5c3_Buffer, `editor/palette.templ`, 28, 15); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, g.Short)
 			templ_7745c5c3_Buffer.WriteString("</button><ul>")
 			for _, k := range g.Kinds {
 				templ_7745c5c3_Buffer.WriteString("<li><button class=\"kind\" name=\"kind\" value=\"")
-				if templ_7745c5c3_Err = render.Attribute(k.Name).Write(templ_7745c5c3_Buffer, `editor/palette.templ`, 33, 55); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, k.Name)
 				templ_7745c5c3_Buffer.WriteString("\" data-kind=\"")
-				if templ_7745c5c3_Err = render.Attribute(k.Name).Write(templ_7745c5c3_Buffer, `editor/palette.templ`, 33, 76); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, k.Name)
 				templ_7745c5c3_Buffer.WriteString("\" data-group=\"")
-				if templ_7745c5c3_Err = render.Attribute(k.Word).Write(templ_7745c5c3_Buffer, `editor/palette.templ`, 33, 98); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, k.Word)
 				templ_7745c5c3_Buffer.WriteString("\" title=\"")
-				if templ_7745c5c3_Err = render.Attribute(k.Summary).Write(templ_7745c5c3_Buffer, `editor/palette.templ`, 33, 118); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, k.Summary)
 				templ_7745c5c3_Buffer.WriteString("\"><span class=\"chip\">")
-				templ_7745c5c3_Err = components.Icon(k.Icon).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Icon(k.Icon))
 				templ_7745c5c3_Buffer.WriteString("</span> ")
-				if templ_7745c5c3_Err = render.Text(k.Title).Write(templ_7745c5c3_Buffer, `editor/palette.templ`, 37, 18); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, k.Title)
 				templ_7745c5c3_Buffer.WriteString("</button></li>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</ul></section>")

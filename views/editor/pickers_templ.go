@@ -32,20 +32,13 @@ func Models(l ModelList) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"ins-columns\"><div role=\"group\" aria-label=\"Only models with\">")
 			for _, trait := range filters {
 				templ_7745c5c3_Buffer.WriteString("<button type=\"button\" class=\"ins-filter\" aria-pressed=\"false\" data-models-filter=\"")
-				if templ_7745c5c3_Err = render.Attribute(trait).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 21, 94); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, trait)
 				templ_7745c5c3_Buffer.WriteString("\">")
 				if trait != cheap {
-					templ_7745c5c3_Err = components.Icon(components.AbilityIcon(trait)).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Icon(components.AbilityIcon(trait)))
 					templ_7745c5c3_Buffer.WriteString(" ")
 				}
-				if templ_7745c5c3_Err = render.Text(trait).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 25, 14); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, trait)
 				templ_7745c5c3_Buffer.WriteString("</button>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
@@ -56,64 +49,37 @@ func Models(l ModelList) templ.Component {
 		}
 		for i, g := range l.Groups {
 			templ_7745c5c3_Buffer.WriteString("<section class=\"ins-models-of\" aria-labelledby=\"")
-			if templ_7745c5c3_Err = render.Attribute(fmt.Sprintf("models-%d", i)).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 36, 79); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, fmt.Sprintf("models-%d", i))
 			templ_7745c5c3_Buffer.WriteString("\"><div class=\"ins-group\">")
-			templ_7745c5c3_Err = components.Mark(g.Title).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Mark(g.Title))
 			templ_7745c5c3_Buffer.WriteString("<h2 id=\"")
-			if templ_7745c5c3_Err = render.Attribute(fmt.Sprintf("models-%d", i)).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 39, 41); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, fmt.Sprintf("models-%d", i))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(g.Title).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 39, 53); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, g.Title)
 			templ_7745c5c3_Buffer.WriteString("</h2><span class=\"muted\">")
-			if templ_7745c5c3_Err = render.Text(g.Hint).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 40, 33); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, g.Hint)
 			templ_7745c5c3_Buffer.WriteString("</span> ")
 			if g.Note != "" {
-				templ_7745c5c3_Err = components.Tag(components.ToneWait, g.Note).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneWait, g.Note))
 			}
 			if tone, word := l.state(g); word != "" {
-				templ_7745c5c3_Err = components.Tag(tone, word).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(tone, word))
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			if g.Place == components.PlaceOffered && l.FlowID != "" {
-				templ_7745c5c3_Err = connectProvider(l.FlowID, g).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, connectProvider(l.FlowID, g))
 			}
 			if len(g.Models) > 0 {
 				templ_7745c5c3_Buffer.WriteString("<div role=\"listbox\" aria-labelledby=\"")
-				if templ_7745c5c3_Err = render.Attribute(fmt.Sprintf("models-%d", i)).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 52, 70); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, fmt.Sprintf("models-%d", i))
 				templ_7745c5c3_Buffer.WriteString("\">")
 				for j, m := range g.Models {
-					templ_7745c5c3_Err = modelOption(l, g, m, fmt.Sprintf("model-%d-%d", i, j), g.Place == components.PlaceOffered && l.Query == "" && j >= shownOffered).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, modelOption(l, g, m, fmt.Sprintf("model-%d-%d", i, j), g.Place == components.PlaceOffered && l.Query == "" && j >= shownOffered))
 				}
 				templ_7745c5c3_Buffer.WriteString("</div>")
 				if g.Place == components.PlaceOffered && l.Query == "" && len(g.Models) > shownOffered {
 					templ_7745c5c3_Buffer.WriteString("<button type=\"button\" class=\"ins-all\" data-models-all>Show all ")
-					if templ_7745c5c3_Err = render.Text(components.Quantity(len(g.Models), "model")).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 58, 114); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, components.Quantity(len(g.Models), "model"))
 					templ_7745c5c3_Buffer.WriteString("</button>")
 				}
 			}
@@ -126,9 +92,7 @@ func Models(l ModelList) templ.Component {
 				templ_7745c5c3_Buffer.WriteString("Connect a provider to list its models.")
 			} else if strings.Contains(l.Query, "/") {
 				templ_7745c5c3_Buffer.WriteString("No such model is listed. Press Enter to use “")
-				if templ_7745c5c3_Err = render.Text(l.Query).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 69, 60); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, l.Query)
 				templ_7745c5c3_Buffer.WriteString("”.")
 			} else {
 				templ_7745c5c3_Buffer.WriteString("No such model. Add the server that has it below, or type provider/model.")
@@ -140,15 +104,9 @@ func Models(l ModelList) templ.Component {
 		}
 		templ_7745c5c3_Buffer.WriteString("<footer class=\"ins-servers\" aria-label=\"Connect a server\">")
 		if len(l.Servers) > 0 {
-			templ_7745c5c3_Err = components.Icon("plus").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("plus"))
 			for _, g := range l.Servers {
-				templ_7745c5c3_Err = connectServer(l, g).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, connectServer(l, g))
 			}
 		}
 		templ_7745c5c3_Buffer.WriteString("<span class=\"ins-keys\" aria-hidden=\"true\"><kbd>↑</kbd><kbd>↓</kbd> move <kbd>↵</kbd> use <kbd>Esc</kbd> close</span></footer>")
@@ -163,61 +121,37 @@ func connectServer(l ModelList, g components.ModelGroup) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<details class=\"ins-connect ins-own\"><summary>")
-		if templ_7745c5c3_Err = render.Text(g.Title).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 92, 20); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, g.Title)
 		templ_7745c5c3_Buffer.WriteString("</summary><form method=\"post\" action=\"")
-		if templ_7745c5c3_Err = render.URL(templ.SafeURL(components.FlowPath(l.FlowID)+"/credentials/connect")).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 93, 100); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, templ.SafeURL(components.FlowPath(l.FlowID)+"/credentials/connect"))
 		templ_7745c5c3_Buffer.WriteString("\" data-connect=\"")
-		if templ_7745c5c3_Err = render.Attribute(g.Name).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 93, 124); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, g.Name)
 		templ_7745c5c3_Buffer.WriteString("\"><input type=\"hidden\" name=\"provider\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(g.Name).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 94, 54); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, g.Name)
 		templ_7745c5c3_Buffer.WriteString("\"> ")
 		if g.Address != "" {
 			templ_7745c5c3_Buffer.WriteString("<label for=\"")
-			if templ_7745c5c3_Err = render.Attribute("connect-name-"+g.Name).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 96, 41); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "connect-name-"+g.Name)
 			templ_7745c5c3_Buffer.WriteString("\">Name</label> <input class=\"input\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute("connect-name-"+g.Name).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 97, 54); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "connect-name-"+g.Name)
 			templ_7745c5c3_Buffer.WriteString("\" name=\"name\" required maxlength=\"64\" autocomplete=\"off\" spellcheck=\"false\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(l.serverName(g)).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 97, 154); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, l.serverName(g))
 			templ_7745c5c3_Buffer.WriteString("\" placeholder=\"my-server\"> <label for=\"")
-			if templ_7745c5c3_Err = render.Attribute("connect-url-"+g.Name).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 98, 40); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "connect-url-"+g.Name)
 			templ_7745c5c3_Buffer.WriteString("\">URL</label> <input class=\"input mono\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute("connect-url-"+g.Name).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 99, 58); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "connect-url-"+g.Name)
 			templ_7745c5c3_Buffer.WriteString("\" name=\"base_url\" type=\"url\" required autocomplete=\"off\" placeholder=\"")
-			if templ_7745c5c3_Err = render.Attribute(g.Address).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 99, 139); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, g.Address)
 			templ_7745c5c3_Buffer.WriteString("\"> ")
 		}
 		templ_7745c5c3_Buffer.WriteString("<label for=\"")
-		if templ_7745c5c3_Err = render.Attribute("connect-"+g.Name).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 101, 35); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "connect-"+g.Name)
 		templ_7745c5c3_Buffer.WriteString("\">Key ")
 		if g.Address != "" {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"muted\">optional</span>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</label> <input class=\"input mono\" id=\"")
-		if templ_7745c5c3_Err = render.Attribute("connect-"+g.Name).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 107, 53); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "connect-"+g.Name)
 		templ_7745c5c3_Buffer.WriteString("\" name=\"secret\" type=\"password\" autocomplete=\"off\"")
 		if g.Address == "" {
 			templ_7745c5c3_Buffer.WriteString(" required")
@@ -225,13 +159,9 @@ func connectServer(l ModelList, g components.ModelGroup) templ.Component {
 		templ_7745c5c3_Buffer.WriteString(" placeholder=\"Paste an API key\"><p class=\"error\" data-connect-error role=\"alert\" hidden></p><p class=\"help\">")
 		if g.KeysURL != "" {
 			templ_7745c5c3_Buffer.WriteString("Get a key at <a class=\"link\" href=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(g.KeysURL)).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 111, 65); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL(g.KeysURL))
 			templ_7745c5c3_Buffer.WriteString("\" target=\"_blank\" rel=\"noreferrer\">")
-			if templ_7745c5c3_Err = render.Text(components.ShortURL(g.KeysURL)).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 111, 133); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.ShortURL(g.KeysURL))
 			templ_7745c5c3_Buffer.WriteString("</a>. ")
 		}
 		templ_7745c5c3_Buffer.WriteString("Keys are stored encrypted and never shown again.</p><button class=\"btn primary\"><span class=\"idle\">Test and connect</span> <span class=\"busy\">Testing…</span></button></form></details>")
@@ -244,70 +174,44 @@ func modelOption(l ModelList, g components.ModelGroup, m components.ModelChoice,
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div role=\"option\" class=\"ins-option\" id=\"")
-		if templ_7745c5c3_Err = render.Attribute(id).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 124, 46); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, id)
 		templ_7745c5c3_Buffer.WriteString("\" aria-selected=\"false\" data-model=\"")
-		if templ_7745c5c3_Err = render.Attribute(m.ID).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 124, 88); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, m.ID)
 		templ_7745c5c3_Buffer.WriteString("\"")
 		if m.ID == l.Current {
 			templ_7745c5c3_Buffer.WriteString(" data-current")
 		}
 		templ_7745c5c3_Buffer.WriteString(" data-traits=\"")
-		if templ_7745c5c3_Err = render.Attribute(strings.Join(traits(m), ",")).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 124, 169); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, strings.Join(traits(m), ","))
 		templ_7745c5c3_Buffer.WriteString("\"")
 		if folded {
 			templ_7745c5c3_Buffer.WriteString(" hidden")
 		}
 		templ_7745c5c3_Buffer.WriteString(" title=\"")
-		if templ_7745c5c3_Err = render.Attribute(cmp.Or(m.Text, m.Title)).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 124, 222); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, cmp.Or(m.Text, m.Title))
 		templ_7745c5c3_Buffer.WriteString("\">")
 		if m.ID == l.Current {
-			templ_7745c5c3_Err = components.Icon("check").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("check"))
 			templ_7745c5c3_Buffer.WriteString("<span class=\"unseen\">In use:</span> ")
 		}
 		templ_7745c5c3_Buffer.WriteString("<span class=\"ins-option-id\">")
-		if templ_7745c5c3_Err = render.Text(modelLabel(g, m)).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 129, 48); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, modelLabel(g, m))
 		templ_7745c5c3_Buffer.WriteString("</span> <span class=\"ins-option-can\">")
-		templ_7745c5c3_Err = components.Abilities(m.Can).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Abilities(m.Can))
 		templ_7745c5c3_Buffer.WriteString("</span> ")
 		if g.Place == components.PlaceHosted {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"ins-option-detail\">")
-			if templ_7745c5c3_Err = render.Text(m.Detail).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 134, 45); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, m.Detail)
 			templ_7745c5c3_Buffer.WriteString("</span> <small>")
-			if templ_7745c5c3_Err = render.Text(cmp.Or(m.Text, m.Title)).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 135, 35); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, cmp.Or(m.Text, m.Title))
 			templ_7745c5c3_Buffer.WriteString("</small>")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"ins-option-size\">")
-			if templ_7745c5c3_Err = render.Text(m.Context).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 137, 44); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, m.Context)
 			templ_7745c5c3_Buffer.WriteString("</span> <span class=\"ins-option-price\" title=\"")
-			if templ_7745c5c3_Err = render.Attribute(m.PriceNote).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 138, 53); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, m.PriceNote)
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(cmp.Or(m.Price, "–")).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 138, 80); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, cmp.Or(m.Price, "–"))
 			templ_7745c5c3_Buffer.WriteString("</span>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
@@ -322,43 +226,25 @@ func connectProvider(flowID string, g components.ModelGroup) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<details class=\"ins-connect\"><summary class=\"btn small\" aria-label=\"")
-		if templ_7745c5c3_Err = render.Attribute("Connect "+g.Title).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 146, 62); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "Connect "+g.Title)
 		templ_7745c5c3_Buffer.WriteString("\">Connect</summary><form method=\"post\" action=\"")
-		if templ_7745c5c3_Err = render.URL(templ.SafeURL(components.FlowPath(flowID)+"/credentials/connect")).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 147, 98); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, templ.SafeURL(components.FlowPath(flowID)+"/credentials/connect"))
 		templ_7745c5c3_Buffer.WriteString("\" data-connect=\"")
-		if templ_7745c5c3_Err = render.Attribute(g.Name).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 147, 122); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, g.Name)
 		templ_7745c5c3_Buffer.WriteString("\"><input type=\"hidden\" name=\"provider\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(g.Name).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 148, 54); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, g.Name)
 		templ_7745c5c3_Buffer.WriteString("\"> <label class=\"unseen\" for=\"")
-		if templ_7745c5c3_Err = render.Attribute("connect-"+g.Name).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 149, 50); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "connect-"+g.Name)
 		templ_7745c5c3_Buffer.WriteString("\">API key of ")
-		if templ_7745c5c3_Err = render.Text(g.Title).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 149, 73); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, g.Title)
 		templ_7745c5c3_Buffer.WriteString("</label> <input class=\"input mono\" id=\"")
-		if templ_7745c5c3_Err = render.Attribute("connect-"+g.Name).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 150, 53); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "connect-"+g.Name)
 		templ_7745c5c3_Buffer.WriteString("\" name=\"secret\" type=\"password\" autocomplete=\"off\" required placeholder=\"Paste an API key\"> <button class=\"btn primary\"><span class=\"idle\">Test and connect</span> <span class=\"busy\">Testing…</span></button><p class=\"error\" data-connect-error role=\"alert\" hidden></p><p class=\"help\">")
 		if g.KeysURL != "" {
 			templ_7745c5c3_Buffer.WriteString("Get one at <a class=\"link\" href=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(g.KeysURL)).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 158, 63); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL(g.KeysURL))
 			templ_7745c5c3_Buffer.WriteString("\" target=\"_blank\" rel=\"noreferrer\">")
-			if templ_7745c5c3_Err = render.Text(components.ShortURL(g.KeysURL)).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 158, 131); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.ShortURL(g.KeysURL))
 			templ_7745c5c3_Buffer.WriteString("</a>. ")
 		}
 		templ_7745c5c3_Buffer.WriteString("Sluice stores it encrypted and never shows it again.</p></form></details>")
@@ -374,27 +260,18 @@ func UpgradeOf(u components.Upgrade) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if u.Newest {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"help\">This is the latest version of ")
-			if templ_7745c5c3_Err = render.Text(u.Name).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 169, 56); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, u.Name)
 			templ_7745c5c3_Buffer.WriteString(".</p>")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"ins-upgrade\"><p><b>")
-			if templ_7745c5c3_Err = render.Text(u.Headline()).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 172, 23); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, u.Headline())
 			templ_7745c5c3_Buffer.WriteString("</b></p><ul>")
 			for _, c := range u.Changes {
 				templ_7745c5c3_Buffer.WriteString("<li>")
-				if templ_7745c5c3_Err = render.Text(c.Sentence).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 176, 18); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, c.Sentence)
 				templ_7745c5c3_Buffer.WriteString(" ")
 				if c.Breaking {
-					templ_7745c5c3_Err = components.Tag(components.ToneWait, "breaking").Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneWait, "breaking"))
 				}
 				templ_7745c5c3_Buffer.WriteString("</li>")
 			}
@@ -403,13 +280,8 @@ func UpgradeOf(u components.Upgrade) templ.Component {
 			}
 			for _, m := range u.Misfits {
 				templ_7745c5c3_Buffer.WriteString("<li>")
-				if templ_7745c5c3_Err = render.Text(m).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 187, 9); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = components.Tag(components.ToneBad, "no longer fits").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, m)
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneBad, "no longer fits"))
 				templ_7745c5c3_Buffer.WriteString("</li>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</ul>")
@@ -420,19 +292,13 @@ func UpgradeOf(u components.Upgrade) templ.Component {
 			}
 			if u.Version > 0 {
 				templ_7745c5c3_Buffer.WriteString("<button type=\"button\" class=\"btn small\" data-upgrade-version=\"")
-				if templ_7745c5c3_Err = render.Attribute(fmt.Sprint(u.Version)).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 198, 88); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, fmt.Sprint(u.Version))
 				templ_7745c5c3_Buffer.WriteString("\">Use version ")
-				if templ_7745c5c3_Err = render.Text(fmt.Sprint(u.Version)).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 198, 126); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, fmt.Sprint(u.Version))
 				templ_7745c5c3_Buffer.WriteString("</button>")
 			} else {
 				templ_7745c5c3_Buffer.WriteString("<button class=\"btn small\" name=\"upgrade\" value=\"1\" data-upgrade-take=\"")
-				if templ_7745c5c3_Err = render.Attribute(u.Name).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 200, 81); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, u.Name)
 				templ_7745c5c3_Buffer.WriteString("\">Use it</button>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
@@ -448,41 +314,21 @@ func NewCredential(f CredentialForm) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<form class=\"form\" method=\"post\" action=\"")
-		if templ_7745c5c3_Err = render.URL(templ.SafeURL("/flows/"+f.FlowID+"/credentials")).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 208, 95); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, templ.SafeURL("/flows/"+f.FlowID+"/credentials"))
 		templ_7745c5c3_Buffer.WriteString("\" data-credential-form>")
-		templ_7745c5c3_Err = components.FormError(f.Errors).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = components.Select(components.Field{ID: "credential-provider", Name: "provider", Label: "For", Value: f.Provider, Options: f.Providers, Optional: true, Error: f.Errors["provider"]}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = components.Input(components.Field{ID: "credential-name", Name: "name", Label: "Name", Value: cmp.Or(f.Name, f.Provider), Help: "How flows call it.", Autocomplete: "off", Error: f.Errors["name"], Attrs: templ.Attributes{"maxlength": "64"}}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.FormError(f.Errors))
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Select(components.Field{ID: "credential-provider", Name: "provider", Label: "For", Value: f.Provider, Options: f.Providers, Optional: true, Error: f.Errors["provider"]}))
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{ID: "credential-name", Name: "name", Label: "Name", Value: cmp.Or(f.Name, f.Provider), Help: "How flows call it.", Autocomplete: "off", Error: f.Errors["name"], Attrs: templ.Attributes{"maxlength": "64"}}))
 		templ_7745c5c3_Buffer.WriteString("<div data-plain-only")
 		if f.Provider != "" {
 			templ_7745c5c3_Buffer.WriteString(" hidden")
 		}
 		templ_7745c5c3_Buffer.WriteString(">")
-		templ_7745c5c3_Err = components.HostFields("credential-", f.Hosts, f.AnyHost, f.Errors).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.HostFields("credential-", f.Hosts, f.AnyHost, f.Errors))
 		templ_7745c5c3_Buffer.WriteString("</div>")
-		templ_7745c5c3_Err = components.Input(components.Field{ID: "credential-secret", Name: "secret", Label: "Secret", Type: "password", Help: "Stored encrypted and never shown again.", Autocomplete: "new-password", Error: f.Errors["secret"]}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{ID: "credential-secret", Name: "secret", Label: "Secret", Type: "password", Help: "Stored encrypted and never shown again.", Autocomplete: "new-password", Error: f.Errors["secret"]}))
 		templ_7745c5c3_Buffer.WriteString("<footer>")
-		templ_7745c5c3_Err = components.Press(components.Button{Label: "Add credential", Look: components.LookPrimary}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Add credential", Look: components.LookPrimary}))
 		templ_7745c5c3_Buffer.WriteString("</footer></form>")
 		return nil
 	})
@@ -496,25 +342,15 @@ func InspectorPage(page layout.Page, pane NodePane) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var58 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<p><a href=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL("/flows/"+pane.FlowID)).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 225, 53); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL("/flows/"+pane.FlowID))
 			templ_7745c5c3_Buffer.WriteString("\">Back to the flow</a></p><h1>")
-			if templ_7745c5c3_Err = render.Text(pane.Name).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 226, 17); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, pane.Name)
 			templ_7745c5c3_Buffer.WriteString("</h1><div class=\"card ins-alone\" id=\"inspector\">")
-			templ_7745c5c3_Err = Inspector(pane).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, Inspector(pane))
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(page).Render(templ.WithChildren(ctx, templ_7745c5c3_Var58), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var58), templ_7745c5c3_Buffer, layout.Layout(page))
 		return nil
 	})
 }
@@ -526,15 +362,11 @@ func FlowOverview(p FlowPane) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<section class=\"ins ins-flow\" aria-label=\"The flow\"><header class=\"ins-head\"><h2>")
-		if templ_7745c5c3_Err = render.Text(p.Name).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 237, 15); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, p.Name)
 		templ_7745c5c3_Buffer.WriteString("</h2>")
 		if p.Description != "" {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"ins-kind\">")
-			if templ_7745c5c3_Err = render.Text(p.Description).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 239, 39); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, p.Description)
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</header><div class=\"ins-part\"><h3>Inputs</h3>")
@@ -544,25 +376,15 @@ func FlowOverview(p FlowPane) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<ul class=\"ins-ports\">")
 			for _, in := range p.Inputs {
 				templ_7745c5c3_Buffer.WriteString("<li><a href=\"")
-				if templ_7745c5c3_Err = render.URL(nodePath(p.FlowID, in.Node)).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 250, 44); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, nodePath(p.FlowID, in.Node))
 				templ_7745c5c3_Buffer.WriteString("\" data-jump=\"")
-				if templ_7745c5c3_Err = render.Attribute(in.Node).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 250, 66); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, in.Node)
 				templ_7745c5c3_Buffer.WriteString("\"><code>")
-				if templ_7745c5c3_Err = render.Text(cmp.Or(in.Name, in.Node)).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 250, 101); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, cmp.Or(in.Name, in.Node))
 				templ_7745c5c3_Buffer.WriteString("</code></a> <span>")
-				if templ_7745c5c3_Err = render.Text(string(in.Type)).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 251, 30); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, string(in.Type))
 				templ_7745c5c3_Buffer.WriteString("</span> <small>")
-				if templ_7745c5c3_Err = render.Text(inputRemark(&in)).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 252, 32); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, inputRemark(&in))
 				templ_7745c5c3_Buffer.WriteString("</small></li>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</ul>")
@@ -574,17 +396,11 @@ func FlowOverview(p FlowPane) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<ul class=\"ins-ports\">")
 			for _, out := range p.Outputs {
 				templ_7745c5c3_Buffer.WriteString("<li><a href=\"")
-				if templ_7745c5c3_Err = render.URL(nodePath(p.FlowID, out.Node)).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 265, 48); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, nodePath(p.FlowID, out.Node))
 				templ_7745c5c3_Buffer.WriteString("\" data-jump=\"")
-				if templ_7745c5c3_Err = render.Attribute(out.Node).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 265, 71); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, out.Node)
 				templ_7745c5c3_Buffer.WriteString("\"><code>")
-				if templ_7745c5c3_Err = render.Text(cmp.Or(out.Name, out.Node)).Write(templ_7745c5c3_Buffer, `editor/pickers.templ`, 265, 108); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, cmp.Or(out.Name, out.Node))
 				templ_7745c5c3_Buffer.WriteString("</code></a></li>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</ul>")

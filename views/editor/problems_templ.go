@@ -19,20 +19,13 @@ func Problems(p ProblemsPanel) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div id=\"problems\" class=\"problem-list\" data-count=\"")
-		if templ_7745c5c3_Err = render.Attribute(components.Count(p.Count())).Write(templ_7745c5c3_Buffer, `editor/problems.templ`, 7, 81); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, components.Count(p.Count()))
 		templ_7745c5c3_Buffer.WriteString("\" data-summary=\"")
-		if templ_7745c5c3_Err = render.Attribute(p.summary()).Write(templ_7745c5c3_Buffer, `editor/problems.templ`, 7, 110); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, p.summary())
 		templ_7745c5c3_Buffer.WriteString("\">")
 		if len(p.List) == 0 {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"fine\">")
-			templ_7745c5c3_Err = components.Icon("circle-check").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("circle-check"))
 			templ_7745c5c3_Buffer.WriteString(" No problems. Ready to run.</p>")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<ul>")
@@ -44,41 +37,23 @@ func Problems(p ProblemsPanel) templ.Component {
 				templ_7745c5c3_Buffer.WriteString(">")
 				if line.Node == "" {
 					templ_7745c5c3_Buffer.WriteString("<span class=\"problem\">")
-					templ_7745c5c3_Err = components.Icon("triangle-alert").Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("triangle-alert"))
 					templ_7745c5c3_Buffer.WriteString("<span>")
-					if templ_7745c5c3_Err = render.Text(line.Text).Write(templ_7745c5c3_Buffer, `editor/problems.templ`, 20, 25); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, line.Text)
 					templ_7745c5c3_Buffer.WriteString("</span></span>")
 				} else {
 					templ_7745c5c3_Buffer.WriteString("<a class=\"problem\" href=\"")
-					if templ_7745c5c3_Err = render.URL(nodePath(p.FlowID, line.Node)).Write(templ_7745c5c3_Buffer, `editor/problems.templ`, 23, 62); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.URL(templ_7745c5c3_Buffer, nodePath(p.FlowID, line.Node))
 					templ_7745c5c3_Buffer.WriteString("\" data-jump=\"")
-					if templ_7745c5c3_Err = render.Attribute(line.Node).Write(templ_7745c5c3_Buffer, `editor/problems.templ`, 23, 86); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, line.Node)
 					templ_7745c5c3_Buffer.WriteString("\" data-field=\"")
-					if templ_7745c5c3_Err = render.Attribute(line.Field).Write(templ_7745c5c3_Buffer, `editor/problems.templ`, 23, 112); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, line.Field)
 					templ_7745c5c3_Buffer.WriteString("\">")
-					templ_7745c5c3_Err = components.Icon("triangle-alert").Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("triangle-alert"))
 					templ_7745c5c3_Buffer.WriteString("<b>")
-					if templ_7745c5c3_Err = render.Text(line.Title).Write(templ_7745c5c3_Buffer, `editor/problems.templ`, 25, 23); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, line.Title)
 					templ_7745c5c3_Buffer.WriteString("</b> <span>")
-					if templ_7745c5c3_Err = render.Text(line.Text).Write(templ_7745c5c3_Buffer, `editor/problems.templ`, 26, 25); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, line.Text)
 					templ_7745c5c3_Buffer.WriteString("</span></a>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</li>")

@@ -22,18 +22,9 @@ import (
 func FlowHeader(s PublishState) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = FlowState(s).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = RunButton(s).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = PublishButton(s).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, FlowState(s))
+		render.Component(ctx, templ_7745c5c3_Buffer, RunButton(s))
+		render.Component(ctx, templ_7745c5c3_Buffer, PublishButton(s))
 		return nil
 	})
 }
@@ -45,59 +36,31 @@ func FlowState(s PublishState) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<div id=\"flow-state\" class=\"flow-state\"")
-			templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "div", s.beside())
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+			render.Attributes(ctx, templ_7745c5c3_Buffer, "div", s.beside())
+
 		}
 		templ_7745c5c3_Buffer.WriteString(">")
 		if s.Changed {
 			templ_7745c5c3_Buffer.WriteString("<details class=\"menu\"><summary class=\"tag plain\">")
-			templ_7745c5c3_Err = components.Icon("pencil").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("pencil"))
 			templ_7745c5c3_Buffer.WriteString(" ")
-			if templ_7745c5c3_Err = render.Text(s.draftWords()).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 23, 21); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, s.draftWords())
 			templ_7745c5c3_Buffer.WriteString("</summary><div class=\"sheet state-sheet\" role=\"group\" aria-label=\"Unpublished changes\">")
 			if s.Live == 0 {
 				templ_7745c5c3_Buffer.WriteString("<p><b>Not published yet</b></p><p class=\"help\">Publish the draft to call it with an API key, share it as a form, or use it in other flows.</p>")
 			} else {
 				templ_7745c5c3_Buffer.WriteString("<h2>Not live yet</h2>")
 				if s.Draft != nil {
-					templ_7745c5c3_Err = ChangeList(s.Draft.first(shownChanges)).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, ChangeList(s.Draft.first(shownChanges)))
 				}
 				templ_7745c5c3_Buffer.WriteString(" <a class=\"item\" href=\"")
-				if templ_7745c5c3_Err = render.URL(comparePath(s.FlowID, versionWord(s.Live), draftWord)).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 34, 82); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, comparePath(s.FlowID, versionWord(s.Live), draftWord))
 				templ_7745c5c3_Buffer.WriteString("\">")
-				templ_7745c5c3_Err = components.Icon("arrow-right-left").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("arrow-right-left"))
 				templ_7745c5c3_Buffer.WriteString(" Compare with ")
-				if templ_7745c5c3_Err = render.Text(VersionName(s.Live)).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 36, 41); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, VersionName(s.Live))
 				templ_7745c5c3_Buffer.WriteString("</a>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</div></details> ")
@@ -105,112 +68,57 @@ func FlowState(s PublishState) templ.Component {
 		if s.Live > 0 {
 			templ_7745c5c3_Buffer.WriteString("<details class=\"menu\">")
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<summary class=\"")
 				var templ_7745c5c3_Var6 = []any{"tag", templ.KV("ok", len(s.Widened) == 0), templ.KV("wait", len(s.Widened) > 0)}
-				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var6...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var6).String()).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 1, 0); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+
+				render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var6).String())
 				templ_7745c5c3_Buffer.WriteString("\"")
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			templ_7745c5c3_Err = components.Icon("radio").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("radio"))
 			templ_7745c5c3_Buffer.WriteString(" ")
-			if templ_7745c5c3_Err = render.Text(VersionName(s.Live)).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 46, 26); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, VersionName(s.Live))
 			templ_7745c5c3_Buffer.WriteString(" live</summary><div class=\"sheet state-sheet\" role=\"group\" aria-label=\"Live version\"><p><b>")
-			if templ_7745c5c3_Err = render.Text(VersionName(s.Live)).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 49, 32); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, VersionName(s.Live))
 			templ_7745c5c3_Buffer.WriteString(" is live</b></p>")
 			if s.Summary != "" {
 				templ_7745c5c3_Buffer.WriteString("<p>")
-				if templ_7745c5c3_Err = render.Text(s.Summary).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 51, 20); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, s.Summary)
 				templ_7745c5c3_Buffer.WriteString("</p>")
 			}
 			templ_7745c5c3_Buffer.WriteString("<p class=\"help\">")
-			if templ_7745c5c3_Err = render.Text("Published ").Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 54, 20); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Time(s.LiveAt, s.Now).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, "Published ")
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Time(s.LiveAt, s.Now))
 			if s.LiveBy != "" {
-				if templ_7745c5c3_Err = render.Text(" by "+s.LiveBy).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 57, 26); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, " by "+s.LiveBy)
 				templ_7745c5c3_Buffer.WriteString(" ")
 			}
 			if !s.Changed {
-				if templ_7745c5c3_Err = render.Text(" · no changes since").Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 60, 31); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, " · no changes since")
 			}
 			templ_7745c5c3_Buffer.WriteString("</p>")
-			templ_7745c5c3_Err = widened("Tools that can do more than when it was published", s.Widened).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, widened("Tools that can do more than when it was published", s.Widened))
 			templ_7745c5c3_Buffer.WriteString("<a class=\"item\" href=\"")
-			if templ_7745c5c3_Err = render.URL(components.FlowURL(s.FlowID, "/api")).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 64, 64); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, components.FlowURL(s.FlowID, "/api"))
 			templ_7745c5c3_Buffer.WriteString("\" data-command=\"show-api\">")
-			templ_7745c5c3_Err = components.Icon("terminal").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("terminal"))
 			templ_7745c5c3_Buffer.WriteString(" Call it</a> <a class=\"item\" href=\"")
-			if templ_7745c5c3_Err = render.URL(components.VersionsURL(s.FlowID)).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 68, 60); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, components.VersionsURL(s.FlowID))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = components.Icon("history").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("history"))
 			templ_7745c5c3_Buffer.WriteString(" All versions</a></div></details> ")
 		}
 		if s.Problems > 0 {
 			templ_7745c5c3_Buffer.WriteString("<a class=\"tag bad\" href=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(s.path())).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 76, 52); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL(s.path()))
 			templ_7745c5c3_Buffer.WriteString("\" data-command=\"problems\" data-count=\"")
-			if templ_7745c5c3_Err = render.Attribute(components.Count(s.Problems)).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 76, 120); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, components.Count(s.Problems))
 			templ_7745c5c3_Buffer.WriteString("\" title=\"Show what to fix\">")
-			templ_7745c5c3_Err = components.Icon("triangle-alert").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("triangle-alert"))
 			templ_7745c5c3_Buffer.WriteString(" ")
-			if templ_7745c5c3_Err = render.Text(components.Quantity(s.Problems, "problem")).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 78, 48); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Quantity(s.Problems, "problem"))
 			templ_7745c5c3_Buffer.WriteString("</a>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
@@ -225,64 +133,30 @@ func PublishButton(s PublishState) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<div id=\"publish-button\" class=\"publish-button\"")
-			templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "div", s.beside())
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+			render.Attributes(ctx, templ_7745c5c3_Buffer, "div", s.beside())
+
 		}
 		templ_7745c5c3_Buffer.WriteString(">")
 		if s.publishable() {
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<a class=\"")
 				var templ_7745c5c3_Var20 = []any{"btn", templ.KV("primary", s.Ran)}
-				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var20...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var20).String()).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 1, 0); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+
+				render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var20).String())
 				templ_7745c5c3_Buffer.WriteString("\" href=\"")
-				if templ_7745c5c3_Err = render.URL(templ.SafeURL(s.path())).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 88, 80); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, templ.SafeURL(s.path()))
 				templ_7745c5c3_Buffer.WriteString("\" data-command=\"publish\" data-short=\"Publish\"")
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			if templ_7745c5c3_Err = render.Text(s.label()).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 88, 138); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, s.label())
 			templ_7745c5c3_Buffer.WriteString("</a>")
 		} else if !s.ReadOnly {
 			templ_7745c5c3_Buffer.WriteString("<button type=\"button\" class=\"btn\" disabled title=\"")
-			if templ_7745c5c3_Err = render.Attribute(s.hindrance()).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 90, 67); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, s.hindrance())
 			templ_7745c5c3_Buffer.WriteString("\" data-short=\"Publish\">Publish</button>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
@@ -308,26 +182,15 @@ func PublishPage(p layout.Page, f PublishForm) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var27 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: f.FlowID, Name: f.Name, Live: f.State.Live, Here: ""}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: f.FlowID, Name: f.Name, Live: f.State.Live, Here: ""}))
 			templ_7745c5c3_Buffer.WriteString("<div class=\"card publish reading\"><h1>")
-			if templ_7745c5c3_Err = render.Text(f.title()).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 105, 18); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.title())
 			templ_7745c5c3_Buffer.WriteString("</h1><h2 class=\"unseen\">Changes</h2><div class=\"body\">")
-			templ_7745c5c3_Err = PublishBody(f).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, PublishBody(f))
 			templ_7745c5c3_Buffer.WriteString("</div></div>")
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var27), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var27), templ_7745c5c3_Buffer, layout.Layout(p))
 		return nil
 	})
 }
@@ -339,19 +202,11 @@ func PublishContent(f PublishForm) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<header><h2>")
-		if templ_7745c5c3_Err = render.Text(f.title()).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 117, 17); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, f.title())
 		templ_7745c5c3_Buffer.WriteString("</h2>")
-		templ_7745c5c3_Err = components.Press(components.Button{Icon: "x", Title: "Close", Look: components.LookQuiet, Size: "small", Type: "button", Attrs: templ.Attributes{"commandfor": "publish-dialog", "command": "close"}}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Icon: "x", Title: "Close", Look: components.LookQuiet, Size: "small", Type: "button", Attrs: templ.Attributes{"commandfor": "publish-dialog", "command": "close"}}))
 		templ_7745c5c3_Buffer.WriteString("</header><div class=\"body\">")
-		templ_7745c5c3_Err = PublishBody(f).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, PublishBody(f))
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		return nil
 	})
@@ -364,40 +219,20 @@ func PublishBody(f PublishForm) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		if f.Done && f.First {
-			templ_7745c5c3_Err = firstPublished(f).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, firstPublished(f))
 		} else if f.Done {
-			templ_7745c5c3_Err = published(f).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, published(f))
 		} else if len(f.Problems) > 0 {
-			templ_7745c5c3_Err = publishProblems(f).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, publishProblems(f))
 		} else if !f.State.Changed && len(f.State.Widened) == 0 {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"say\">No changes since ")
-			if templ_7745c5c3_Err = render.Text(VersionName(f.State.Live)).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 134, 61); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, VersionName(f.State.Live))
 			templ_7745c5c3_Buffer.WriteString(" (live).</p><footer>")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Versions", Href: string(f.versions())}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Back to the flow", Look: components.LookPrimary, Href: string(f.back())}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Versions", Href: string(f.versions())}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Back to the flow", Look: components.LookPrimary, Href: string(f.back())}))
 			templ_7745c5c3_Buffer.WriteString("</footer>")
 		} else {
-			templ_7745c5c3_Err = publishForm(f).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, publishForm(f))
 		}
 		return nil
 	})
@@ -409,10 +244,7 @@ func PublishBody(f PublishForm) templ.Component {
 func FirstCommand(code []components.CodePiece) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = components.Highlighted(code).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Highlighted(code))
 		return nil
 	})
 }
@@ -425,97 +257,55 @@ func firstPublished(f PublishForm) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"live-picture\">")
-		templ_7745c5c3_Err = components.Thumb(f.Graph).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Thumb(f.Graph))
 		templ_7745c5c3_Buffer.WriteString("</div><p class=\"live-title\">")
-		templ_7745c5c3_Err = components.Icon("radio").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("radio"))
 		templ_7745c5c3_Buffer.WriteString("<b>")
-		if templ_7745c5c3_Err = render.Text(VersionName(f.State.Live)).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 157, 32); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, VersionName(f.State.Live))
 		templ_7745c5c3_Buffer.WriteString(" is live</b></p><p class=\"say\">")
-		if templ_7745c5c3_Err = render.Text(f.contract()).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 159, 30); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, f.contract())
 		templ_7745c5c3_Buffer.WriteString(" Edits stay in your draft until you publish again.</p><nav class=\"api-langs script-only\" aria-label=\"Language\">")
 		for i, l := range f.Languages {
 			templ_7745c5c3_Buffer.WriteString("<button type=\"button\" data-first-language=\"")
-			if templ_7745c5c3_Err = render.Attribute(components.FlowPath(f.FlowID)+"/api?part=command&lang="+l.ID).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 164, 90); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, components.FlowPath(f.FlowID)+"/api?part=command&lang="+l.ID)
 			templ_7745c5c3_Buffer.WriteString("\"")
 			if i == 0 {
 				templ_7745c5c3_Buffer.WriteString(" aria-current=\"true\"")
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			if templ_7745c5c3_Err = render.Text(l.Name).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 168, 12); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, l.Name)
 			templ_7745c5c3_Buffer.WriteString("</button>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</nav><div class=\"code first-command\"><pre tabindex=\"0\" role=\"region\" aria-label=\"Code that calls the flow\"><code id=\"first-command\" data-snippet>")
-		templ_7745c5c3_Err = FirstCommand(f.Command).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, FirstCommand(f.Command))
 		templ_7745c5c3_Buffer.WriteString("</code></pre><div class=\"acts script-only\"><button type=\"button\" class=\"btn primary\" data-key-and-copy>")
-		templ_7745c5c3_Err = components.Icon("key-round").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("key-round"))
 		templ_7745c5c3_Buffer.WriteString(" Create key and copy</button> <button type=\"button\" class=\"btn quiet\" data-copy-from=\"first-command\">")
-		templ_7745c5c3_Err = components.Icon("copy").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("copy"))
 		templ_7745c5c3_Buffer.WriteString(" Copy without a key</button> <span class=\"help\" data-key-note>The new key works for this flow only.</span></div></div><div class=\"first-call script-only\" data-first-call role=\"status\"><span class=\"dot\" aria-hidden=\"true\"></span><div><b>Listening for your first call…</b><p>Paste the command into a terminal. The answer appears here.</p></div>")
 		if f.Test != nil {
 			templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(components.FlowURL(f.FlowID, "/api/try")).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 194, 72); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, components.FlowURL(f.FlowID, "/api/try"))
 			templ_7745c5c3_Buffer.WriteString("\" data-test-call>")
 			for _, v := range f.Test {
 				templ_7745c5c3_Buffer.WriteString("<input type=\"hidden\" name=\"")
-				if templ_7745c5c3_Err = render.Attribute(v.Name).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 196, 39); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, v.Name)
 				templ_7745c5c3_Buffer.WriteString("\" value=\"")
-				if templ_7745c5c3_Err = render.Attribute(v.Value).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 196, 57); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, v.Value)
 				templ_7745c5c3_Buffer.WriteString("\"> ")
 			}
 			templ_7745c5c3_Buffer.WriteString("<button class=\"link\">Send a test call</button></form>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div><footer><a class=\"btn quiet\" href=\"")
-		if templ_7745c5c3_Err = render.URL(components.FlowURL(f.FlowID, "/form")).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 203, 67); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, components.FlowURL(f.FlowID, "/form"))
 		templ_7745c5c3_Buffer.WriteString("\">")
-		templ_7745c5c3_Err = components.Icon("newspaper").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("newspaper"))
 		templ_7745c5c3_Buffer.WriteString(" Open form</a> <a class=\"btn quiet\" href=\"")
-		if templ_7745c5c3_Err = render.URL(components.FlowURL(f.FlowID, "/api")).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 207, 66); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, components.FlowURL(f.FlowID, "/api"))
 		templ_7745c5c3_Buffer.WriteString("\">")
-		templ_7745c5c3_Err = components.Icon("terminal").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("terminal"))
 		templ_7745c5c3_Buffer.WriteString(" Open API</a>")
-		templ_7745c5c3_Err = components.Press(components.Button{Label: "Done", Href: string(f.back()), Attrs: templ.Attributes{"data-close": "publish-dialog"}}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Done", Href: string(f.back()), Attrs: templ.Attributes{"data-close": "publish-dialog"}}))
 		templ_7745c5c3_Buffer.WriteString("</footer>")
 		return nil
 	})
@@ -526,23 +316,12 @@ func published(f PublishForm) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<p class=\"say\">New runs use ")
-		if templ_7745c5c3_Err = render.Text(VersionName(f.State.Live)).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 216, 56); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, VersionName(f.State.Live))
 		templ_7745c5c3_Buffer.WriteString(". Runs in progress finish on their version.</p>")
-		templ_7745c5c3_Err = postLine(f.URL).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, postLine(f.URL))
 		templ_7745c5c3_Buffer.WriteString("<footer>")
-		templ_7745c5c3_Err = components.Press(components.Button{Label: "Versions", Href: string(f.versions())}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = components.Press(components.Button{Label: "Back to the flow", Look: components.LookPrimary, Href: string(f.back()), Attrs: templ.Attributes{"data-close": "publish-dialog"}}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Versions", Href: string(f.versions())}))
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Back to the flow", Look: components.LookPrimary, Href: string(f.back()), Attrs: templ.Attributes{"data-close": "publish-dialog"}}))
 		templ_7745c5c3_Buffer.WriteString("</footer>")
 		return nil
 	})
@@ -555,14 +334,9 @@ func postLine(url string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"post\"><b>POST</b> <code tabindex=\"0\">")
-		if templ_7745c5c3_Err = render.Text(url).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 228, 26); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, url)
 		templ_7745c5c3_Buffer.WriteString("</code>")
-		templ_7745c5c3_Err = components.CopyButton("Copy the address", url).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.CopyButton("Copy the address", url))
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		return nil
 	})
@@ -573,52 +347,31 @@ func publishProblems(f PublishForm) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		if f.Error != "" {
-			templ_7745c5c3_Err = components.Note(components.ToneBad, f.Error, "").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneBad, f.Error, ""))
 		}
 		templ_7745c5c3_Buffer.WriteString("<p class=\"say\">")
-		if templ_7745c5c3_Err = render.Text(components.Quantity(len(f.Problems), "problem")).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 237, 65); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, components.Quantity(len(f.Problems), "problem"))
 		templ_7745c5c3_Buffer.WriteString(" in the draft. Until then, ")
-		if templ_7745c5c3_Err = render.Text(liveWords(f.State.Live)).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 237, 119); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, liveWords(f.State.Live))
 		templ_7745c5c3_Buffer.WriteString(".</p><ul class=\"problem-list\">")
 		for _, p := range f.Problems {
 			templ_7745c5c3_Buffer.WriteString("<li>")
-			templ_7745c5c3_Err = components.Icon("circle-alert").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("circle-alert"))
 			templ_7745c5c3_Buffer.WriteString("<span>")
 			if p.Node != "" {
 				templ_7745c5c3_Buffer.WriteString("<a class=\"link\" href=\"")
-				if templ_7745c5c3_Err = render.URL(f.jump(p.Node)).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 244, 43); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, f.jump(p.Node))
 				templ_7745c5c3_Buffer.WriteString("\" data-reveal=\"")
-				if templ_7745c5c3_Err = render.Attribute(p.Node).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 244, 66); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, p.Node)
 				templ_7745c5c3_Buffer.WriteString("\">")
-				if templ_7745c5c3_Err = render.Text(p.Label).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 244, 78); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, p.Label)
 				templ_7745c5c3_Buffer.WriteString("</a> ")
 			}
-			if templ_7745c5c3_Err = render.Text(p.Text).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 246, 13); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, p.Text)
 			templ_7745c5c3_Buffer.WriteString("</span></li>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</ul><footer>")
-		templ_7745c5c3_Err = components.Press(components.Button{Label: "Back to the flow", Look: components.LookPrimary, Href: string(f.back()), Attrs: templ.Attributes{"data-close": "publish-dialog", "autofocus": true}}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Back to the flow", Look: components.LookPrimary, Href: string(f.back()), Attrs: templ.Attributes{"data-close": "publish-dialog", "autofocus": true}}))
 		templ_7745c5c3_Buffer.WriteString("</footer>")
 		return nil
 	})
@@ -629,82 +382,43 @@ func publishForm(f PublishForm) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-		if templ_7745c5c3_Err = render.URL(templ.SafeURL(f.State.path())).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 257, 59); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, templ.SafeURL(f.State.path()))
 		templ_7745c5c3_Buffer.WriteString("\" class=\"form\" data-hx-post=\"")
-		if templ_7745c5c3_Err = render.Attribute(f.State.path()).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 257, 104); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, f.State.path())
 		templ_7745c5c3_Buffer.WriteString("\" data-hx-target=\"closest .body\" data-hx-swap=\"innerHTML\"><input type=\"hidden\" name=\"draft\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(f.Draft).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 258, 51); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, f.Draft)
 		templ_7745c5c3_Buffer.WriteString("\"> ")
 		if f.Error != "" {
-			templ_7745c5c3_Err = components.Note(components.ToneBad, f.Error, "").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneBad, f.Error, ""))
 		}
 		if f.State.Live == 0 {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"say\">")
-			if templ_7745c5c3_Err = render.Text(f.contract()).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 263, 32); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.contract())
 			templ_7745c5c3_Buffer.WriteString(" Programs with a key can call it once it is published.</p>")
 		}
 		if len(f.Diff.Breaking) > 0 {
-			templ_7745c5c3_Err = breaks(f).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, breaks(f))
 		}
 		if f.State.Live > 0 && f.State.Changed {
-			templ_7745c5c3_Err = ChangeList(f.Diff).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, ChangeList(f.Diff))
 		}
 		if len(f.Followers) > 0 {
-			templ_7745c5c3_Err = followers(f.Followers).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, followers(f.Followers))
 		}
-		templ_7745c5c3_Err = agentWrites(f.Agents).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = widened("Tools of other flows that can do more then", f.Widened).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = widened("Tools that can do more than when "+VersionName(f.State.Live)+" was published", f.State.Widened).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, agentWrites(f.Agents))
+		render.Component(ctx, templ_7745c5c3_Buffer, widened("Tools of other flows that can do more then", f.Widened))
+		render.Component(ctx, templ_7745c5c3_Buffer, widened("Tools that can do more than when "+VersionName(f.State.Live)+" was published", f.State.Widened))
 		if f.State.Live > 0 && f.State.Changed {
 			templ_7745c5c3_Buffer.WriteString("<p><a class=\"link\" href=\"")
-			if templ_7745c5c3_Err = render.URL(f.compare()).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 278, 40); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, f.compare())
 			templ_7745c5c3_Buffer.WriteString("\">Compare with ")
-			if templ_7745c5c3_Err = render.Text(VersionName(f.State.Live)).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 278, 83); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, VersionName(f.State.Live))
 			templ_7745c5c3_Buffer.WriteString("</a></p>")
 		}
 		if f.State.Changed {
-			templ_7745c5c3_Err = components.Input(components.Field{Name: "note", ID: "publish-note", Label: "Release notes", Value: f.Note, Optional: true, Attrs: templ.Attributes{"maxlength": "200"}}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "note", ID: "publish-note", Label: "Release notes", Value: f.Note, Optional: true, Attrs: templ.Attributes{"maxlength": "200"}}))
 		}
-		templ_7745c5c3_Err = PublishGateBody(f).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, PublishGateBody(f))
 		templ_7745c5c3_Buffer.WriteString("</form>")
 		return nil
 	})
@@ -718,27 +432,15 @@ func PublishGateBody(f PublishForm) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div id=\"publish-gate\" class=\"publish-gate\">")
 		if f.Gate != nil {
-			templ_7745c5c3_Err = publishGate(f, *f.Gate).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, publishGate(f, *f.Gate))
 		}
 		templ_7745c5c3_Buffer.WriteString("<footer>")
 		if f.open() {
-			templ_7745c5c3_Err = components.Press(f.submit()).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(f.submit()))
 		} else if f.Gate.State == GateRunning {
-			templ_7745c5c3_Err = components.Press(components.Button{Label: f.State.label(), Look: components.LookPrimary, Disabled: true}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: f.State.label(), Look: components.LookPrimary, Disabled: true}))
 		} else {
-			templ_7745c5c3_Err = components.Press(components.Button{Label: f.Gate.act(), Icon: "play", Name: "act", Value: "test", Look: f.Gate.look(), Busy: "Starting…"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: f.Gate.act(), Icon: "play", Name: "act", Value: "test", Look: f.Gate.look(), Busy: "Starting…"}))
 		}
 		templ_7745c5c3_Buffer.WriteString("</footer></div>")
 		return nil
@@ -752,10 +454,7 @@ func publishGate(f PublishForm, g PublishGate) templ.Component {
 		switch g.State {
 		case GateMissing:
 			templ_7745c5c3_Buffer.WriteString("<div class=\"note wait\" role=\"note\">")
-			templ_7745c5c3_Err = components.Icon("shield").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("shield"))
 			templ_7745c5c3_Buffer.WriteString("<div><p><b>Publishing needs a test of this draft.</b></p>")
 			if g.Pays {
 				templ_7745c5c3_Buffer.WriteString("<p>It may call models, which costs money.</p>")
@@ -763,71 +462,42 @@ func publishGate(f PublishForm, g PublishGate) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("</div></div>")
 		case GateRunning:
 			templ_7745c5c3_Buffer.WriteString("<div class=\"note run\" role=\"status\">")
-			templ_7745c5c3_Err = components.Icon("loader").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("loader"))
 			templ_7745c5c3_Buffer.WriteString("<div><p><b>Testing the draft:</b> ")
-			if templ_7745c5c3_Err = render.Text(components.Count(g.Done)).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 321, 60); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Count(g.Done))
 			templ_7745c5c3_Buffer.WriteString(" of ")
-			if templ_7745c5c3_Err = render.Text(components.Quantity(g.Total, "run")).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 321, 103); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Quantity(g.Total, "run"))
 			templ_7745c5c3_Buffer.WriteString(" done. <a class=\"link\" href=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(g.Report)).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 321, 158); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL(g.Report))
 			templ_7745c5c3_Buffer.WriteString("\">Report</a></p></div></div><div id=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.pollID()).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 324, 23); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.pollID())
 			templ_7745c5c3_Buffer.WriteString("\" hidden data-hx-get=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.gateURL()).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 324, 58); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.gateURL())
 			templ_7745c5c3_Buffer.WriteString("\" data-hx-trigger=\"load delay:1000ms\" data-hx-sync=\"this:drop\" data-hx-target=\"#publish-gate\" data-hx-swap=\"outerHTML\"></div>")
 		case GateFailed:
 			templ_7745c5c3_Buffer.WriteString("<div class=\"note bad\" role=\"alert\">")
-			templ_7745c5c3_Err = components.Icon("circle-alert").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("circle-alert"))
 			templ_7745c5c3_Buffer.WriteString("<div><p><b>The draft doesn’t pass its tests.</b> <a class=\"link\" href=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(g.Report)).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 329, 97); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL(g.Report))
 			templ_7745c5c3_Buffer.WriteString("\">Report</a></p><ul>")
 			for _, p := range g.Problems {
 				templ_7745c5c3_Buffer.WriteString("<li>")
 				if p.Path != "" {
 					templ_7745c5c3_Buffer.WriteString("<a class=\"link\" href=\"")
-					if templ_7745c5c3_Err = render.URL(templ.SafeURL(p.Path)).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 334, 53); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.URL(templ_7745c5c3_Buffer, templ.SafeURL(p.Path))
 					templ_7745c5c3_Buffer.WriteString("\">")
-					if templ_7745c5c3_Err = render.Text(p.Case).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 334, 64); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, p.Case)
 					templ_7745c5c3_Buffer.WriteString("</a> ")
 				}
-				if templ_7745c5c3_Err = render.Text(p.Text).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 336, 16); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, p.Text)
 				templ_7745c5c3_Buffer.WriteString("</li>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</ul></div></div>")
 		default:
 			templ_7745c5c3_Buffer.WriteString("<div class=\"note ok\" role=\"status\">")
-			templ_7745c5c3_Err = components.Icon("check").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("check"))
 			templ_7745c5c3_Buffer.WriteString("<div><p>The draft passes its tests. <a class=\"link\" href=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(g.Report)).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 346, 82); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL(g.Report))
 			templ_7745c5c3_Buffer.WriteString("\">Report</a></p></div></div>")
 		}
 		if g.MayOverride && (g.State == GateMissing || g.State == GateFailed) {
@@ -836,15 +506,9 @@ func publishGate(f PublishForm, g PublishGate) templ.Component {
 				templ_7745c5c3_Buffer.WriteString(" open")
 			}
 			templ_7745c5c3_Buffer.WriteString("><summary>Publish anyway</summary>")
-			templ_7745c5c3_Err = components.Input(components.Field{Name: "reason", ID: "publish-reason", Label: "Reason", Value: g.Reason, Optional: true, Help: "It is shown with the version and in the audit log.", Attrs: templ.Attributes{"maxlength": "200"}}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "reason", ID: "publish-reason", Label: "Reason", Value: g.Reason, Optional: true, Help: "It is shown with the version and in the audit log.", Attrs: templ.Attributes{"maxlength": "200"}}))
 			templ_7745c5c3_Buffer.WriteString("<p>")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: f.State.label() + " without passing tests", Name: "act", Value: "anyway", Look: components.LookDanger}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: f.State.label() + " without passing tests", Name: "act", Value: "anyway", Look: components.LookDanger}))
 			templ_7745c5c3_Buffer.WriteString("</p></details>")
 		}
 		return nil
@@ -858,27 +522,17 @@ func breaks(f PublishForm) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"note wait breaks\" role=\"note\">")
-		templ_7745c5c3_Err = components.Icon("triangle-alert").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("triangle-alert"))
 		templ_7745c5c3_Buffer.WriteString("<div><p><b>This breaks programs that call ")
-		if templ_7745c5c3_Err = render.Text(VersionName(f.State.Live)).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 366, 67); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, VersionName(f.State.Live))
 		templ_7745c5c3_Buffer.WriteString(".</b></p><ul>")
 		for _, text := range f.Diff.Breaking {
 			templ_7745c5c3_Buffer.WriteString("<li>")
-			if templ_7745c5c3_Err = render.Text(text).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 369, 15); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, text)
 			templ_7745c5c3_Buffer.WriteString("</li>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</ul>")
-		templ_7745c5c3_Err = callers(f.Callers).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, callers(f.Callers))
 		templ_7745c5c3_Buffer.WriteString("</div></div>")
 		return nil
 	})
@@ -893,52 +547,26 @@ func followers(list []Follower) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<section class=\"changes\"><h3>Flows that run the live version</h3><ul>")
 		for _, n := range list {
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<li class=\"")
 				var templ_7745c5c3_Var78 = []any{string(followerTone(n))}
-				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var78...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var78).String()).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 1, 0); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+
+				render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var78).String())
 				templ_7745c5c3_Buffer.WriteString("\"")
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			templ_7745c5c3_Err = components.Icon("workflow").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("workflow"))
 			templ_7745c5c3_Buffer.WriteString("<span><a class=\"link\" href=\"")
-			if templ_7745c5c3_Err = render.URL(components.FlowURL(n.FlowID, "")).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 386, 61); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, components.FlowURL(n.FlowID, ""))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(n.Name).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 386, 72); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, n.Name)
 			templ_7745c5c3_Buffer.WriteString("</a> in <code>")
-			if templ_7745c5c3_Err = render.Text(n.Node).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 387, 23); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, n.Node)
 			templ_7745c5c3_Buffer.WriteString("</code> ")
 			for _, edge := range n.Dropped {
 				templ_7745c5c3_Buffer.WriteString("<br>Loses the connection <code>")
-				if templ_7745c5c3_Err = render.Text(edge).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 390, 40); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, edge)
 				templ_7745c5c3_Buffer.WriteString("</code>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</span></li>")
@@ -956,77 +584,43 @@ func agentWrites(list []AgentWrites) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		for _, a := range list {
 			templ_7745c5c3_Buffer.WriteString("<section class=\"changes\"><h3>What ")
-			if templ_7745c5c3_Err = render.Text(a.Title).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 403, 21); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, a.Title)
 			templ_7745c5c3_Buffer.WriteString(" can change</h3><ul>")
 			for _, t := range a.Tools {
 				{
-					templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-					templ_7745c5c3_Buffer := templ.GetBuffer()
-					var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 					templ_7745c5c3_Buffer.WriteString("<li class=\"")
 					var templ_7745c5c3_Var86 = []any{string(t.tone())}
-					templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var86...)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var86).String()).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 1, 0); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+
+					render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var86).String())
 					templ_7745c5c3_Buffer.WriteString("\"")
-					templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 				}
 				templ_7745c5c3_Buffer.WriteString(">")
-				templ_7745c5c3_Err = components.Icon("pencil").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("pencil"))
 				templ_7745c5c3_Buffer.WriteString("<span><b>")
-				if templ_7745c5c3_Err = render.Text(t.Title).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 409, 19); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, t.Title)
 				templ_7745c5c3_Buffer.WriteString("</b> ")
-				if templ_7745c5c3_Err = render.Text(t.asks()).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 410, 17); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, t.asks())
 				templ_7745c5c3_Buffer.WriteString(" ")
 				for _, n := range t.Nodes {
 					templ_7745c5c3_Buffer.WriteString("<br>")
 					if n.Flow != "" {
 						templ_7745c5c3_Buffer.WriteString("<a class=\"link\" href=\"")
-						if templ_7745c5c3_Err = render.URL(components.FlowURL(n.Flow, "")).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 414, 62); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.URL(templ_7745c5c3_Buffer, components.FlowURL(n.Flow, ""))
 						templ_7745c5c3_Buffer.WriteString("\">")
-						if templ_7745c5c3_Err = render.Text(n.FlowName).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 414, 77); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, n.FlowName)
 						templ_7745c5c3_Buffer.WriteString("</a> ")
-						if templ_7745c5c3_Err = render.Text("› "+n.Title).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 415, 27); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, "› "+n.Title)
 						templ_7745c5c3_Buffer.WriteString(" ")
 					} else {
-						if templ_7745c5c3_Err = render.Text(n.Title).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 417, 18); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, n.Title)
 						templ_7745c5c3_Buffer.WriteString(" ")
 					}
 				}
 				if t.More > 0 {
 					templ_7745c5c3_Buffer.WriteString("<br>")
-					if templ_7745c5c3_Err = render.Text("and "+components.Count(t.More)+" more").Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 422, 53); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, "and "+components.Count(t.More)+" more")
 				}
 				templ_7745c5c3_Buffer.WriteString("</span></li>")
 			}
@@ -1044,40 +638,25 @@ func widened(title string, list []WidenedTool) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if len(list) > 0 {
 			templ_7745c5c3_Buffer.WriteString("<section class=\"changes\"><h3>")
-			if templ_7745c5c3_Err = render.Text(title).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 436, 14); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, title)
 			templ_7745c5c3_Buffer.WriteString("</h3><p class=\"help\">They ask people before each call until their flow is published again.</p><ul>")
 			for _, t := range list {
 				templ_7745c5c3_Buffer.WriteString("<li class=\"wait\">")
-				templ_7745c5c3_Err = components.Icon("triangle-alert").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("triangle-alert"))
 				templ_7745c5c3_Buffer.WriteString("<span>")
 				if t.FlowID != "" {
 					templ_7745c5c3_Buffer.WriteString("<a class=\"link\" href=\"")
-					if templ_7745c5c3_Err = render.URL(components.FlowURL(t.FlowID, "")).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 444, 63); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.URL(templ_7745c5c3_Buffer, components.FlowURL(t.FlowID, ""))
 					templ_7745c5c3_Buffer.WriteString("\">")
-					if templ_7745c5c3_Err = render.Text(t.Name).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 444, 74); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, t.Name)
 					templ_7745c5c3_Buffer.WriteString("</a> ")
-					if templ_7745c5c3_Err = render.Text("› ").Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 445, 16); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, "› ")
 					templ_7745c5c3_Buffer.WriteString(" ")
 				}
 				templ_7745c5c3_Buffer.WriteString("<b>")
-				if templ_7745c5c3_Err = render.Text(t.Tool).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 447, 18); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, t.Tool)
 				templ_7745c5c3_Buffer.WriteString("</b> ")
-				if templ_7745c5c3_Err = render.Text(t.what()).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 448, 17); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, t.what())
 				templ_7745c5c3_Buffer.WriteString("</span></li>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</ul></section>")
@@ -1094,23 +673,15 @@ func callers(list []Caller) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<p>No key has called this flow in the last 30 days.</p>")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<p>")
-			if templ_7745c5c3_Err = render.Text(components.Quantity(len(list), "key")).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 461, 44); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Quantity(len(list), "key"))
 			templ_7745c5c3_Buffer.WriteString(" called it in the last 30 days:</p><ul class=\"callers\">")
 			for _, c := range list {
 				templ_7745c5c3_Buffer.WriteString("<li><b>")
-				if templ_7745c5c3_Err = render.Text(c.Name).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 465, 16); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, c.Name)
 				templ_7745c5c3_Buffer.WriteString("</b> <code>")
-				if templ_7745c5c3_Err = render.Text(c.Prefix).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 466, 21); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, c.Prefix)
 				templ_7745c5c3_Buffer.WriteString("…</code> <span>")
-				if templ_7745c5c3_Err = render.Text(lastUsed(c)).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 467, 24); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, lastUsed(c))
 				templ_7745c5c3_Buffer.WriteString("</span></li>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</ul>")
@@ -1127,54 +698,27 @@ func ChangeList(d *Diff) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		for _, g := range d.Groups {
 			templ_7745c5c3_Buffer.WriteString("<section class=\"changes\"><h3>")
-			if templ_7745c5c3_Err = render.Text(g.Title).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 478, 16); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, g.Title)
 			templ_7745c5c3_Buffer.WriteString("</h3><ul>")
 			for _, l := range g.Lines {
 				{
-					templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-					templ_7745c5c3_Buffer := templ.GetBuffer()
-					var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 					templ_7745c5c3_Buffer.WriteString("<li class=\"")
 					var templ_7745c5c3_Var109 = []any{string(changeSigns[l.Change].tone)}
-					templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var109...)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var109).String()).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 1, 0); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+
+					render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var109).String())
 					templ_7745c5c3_Buffer.WriteString("\"")
-					templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 				}
 				templ_7745c5c3_Buffer.WriteString(">")
-				templ_7745c5c3_Err = components.Icon(changeSigns[l.Change].icon).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Icon(changeSigns[l.Change].icon))
 				templ_7745c5c3_Buffer.WriteString("<span><span class=\"unseen\">")
-				if templ_7745c5c3_Err = render.Text(changeSigns[l.Change].word).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 484, 56); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, changeSigns[l.Change].word)
 				templ_7745c5c3_Buffer.WriteString(":</span> ")
-				if templ_7745c5c3_Err = render.Text(l.Text).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 485, 15); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, l.Text)
 				templ_7745c5c3_Buffer.WriteString(" ")
 				if l.Breaking {
-					templ_7745c5c3_Err = components.Tag(components.ToneWait, "breaking").Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneWait, "breaking"))
 				}
 				templ_7745c5c3_Buffer.WriteString("</span></li>")
 			}
@@ -1189,14 +733,9 @@ func liveTag(n int64) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<span class=\"tag ok\">")
-		templ_7745c5c3_Err = components.Icon("radio").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("radio"))
 		templ_7745c5c3_Buffer.WriteString(" ")
-		if templ_7745c5c3_Err = render.Text(VersionName(n)).Write(templ_7745c5c3_Buffer, `editor/publish.templ`, 500, 18); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, VersionName(n))
 		templ_7745c5c3_Buffer.WriteString(" live</span>")
 		return nil
 	})
@@ -1208,14 +747,8 @@ func liveTag(n int64) templ.Component {
 func Published(f PublishForm) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = PublishBody(f).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = FlowHeader(f.State).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, PublishBody(f))
+		render.Component(ctx, templ_7745c5c3_Buffer, FlowHeader(f.State))
 		return nil
 	})
 }

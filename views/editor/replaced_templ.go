@@ -40,27 +40,17 @@ func Replaced(r Replacement) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if r.TxID == "" {
 			templ_7745c5c3_Buffer.WriteString("<div id=\"replaced\" hidden data-at=\"")
-			if templ_7745c5c3_Err = render.Attribute(strconv.FormatInt(r.Rev, 10)).Write(templ_7745c5c3_Buffer, `editor/replaced.templ`, 28, 66); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, strconv.FormatInt(r.Rev, 10))
 			templ_7745c5c3_Buffer.WriteString("\"></div>")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<section id=\"replaced\" class=\"refused\" aria-label=\"Replaced draft\" data-at=\"")
-			if templ_7745c5c3_Err = render.Attribute(strconv.FormatInt(r.Rev, 10)).Write(templ_7745c5c3_Buffer, `editor/replaced.templ`, 30, 107); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, strconv.FormatInt(r.Rev, 10))
 			templ_7745c5c3_Buffer.WriteString("\">")
 			templ_7745c5c3_Var4 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Keep", Size: "small", Look: components.LookQuiet, Href: r.path("?keep=1"), Attrs: templ.Attributes{"data-hx-get": r.path("?keep=1"), "data-hx-target": "#replaced", "data-hx-swap": "outerHTML"}}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Keep", Size: "small", Look: components.LookQuiet, Href: r.path("?keep=1"), Attrs: templ.Attributes{"data-hx-get": r.path("?keep=1"), "data-hx-target": "#replaced", "data-hx-swap": "outerHTML"}}))
 				return nil
 			})
-			templ_7745c5c3_Err = replacedNote(r, templ.Attributes{"data-hx-post": r.path("/undo"), "data-hx-target": "#replaced", "data-hx-swap": "outerHTML"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer, replacedNote(r, templ.Attributes{"data-hx-post": r.path("/undo"), "data-hx-target": "#replaced", "data-hx-swap": "outerHTML"}))
 			templ_7745c5c3_Buffer.WriteString("</section>")
 		}
 		return nil
@@ -75,58 +65,25 @@ func replacedNote(r Replacement, attrs templ.Attributes) templ.Component {
 		templ_7745c5c3_Var5 := templ.GetChildren(ctx)
 		ctx = templ.ClearChildren(ctx)
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<form class=\"note wait restored\" method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(r.path("/undo"))).Write(templ_7745c5c3_Buffer, `editor/replaced.templ`, 40, 87); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL(r.path("/undo")))
 			templ_7745c5c3_Buffer.WriteString("\"")
-			templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "form", attrs)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+			render.Attributes(ctx, templ_7745c5c3_Buffer, "form", attrs)
+
 		}
 		templ_7745c5c3_Buffer.WriteString(">")
-		templ_7745c5c3_Err = components.Icon("history").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("history"))
 		templ_7745c5c3_Buffer.WriteString("<p>The draft was replaced over the API by ")
-		if templ_7745c5c3_Err = render.Text(r.By).Write(templ_7745c5c3_Buffer, `editor/replaced.templ`, 43, 48); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, r.By)
 		templ_7745c5c3_Buffer.WriteString(" ")
-		if templ_7745c5c3_Err = render.Text(" ").Write(templ_7745c5c3_Buffer, `editor/replaced.templ`, 44, 8); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = components.Time(r.At, r.Now).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, " ")
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Time(r.At, r.Now))
 		templ_7745c5c3_Buffer.WriteString(" .</p><input type=\"hidden\" name=\"tx\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(r.TxID).Write(templ_7745c5c3_Buffer, `editor/replaced.templ`, 48, 47); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, r.TxID)
 		templ_7745c5c3_Buffer.WriteString("\">")
-		templ_7745c5c3_Err = components.Press(components.Button{Label: "Undo", Icon: "undo-2", Size: "small"}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = templ_7745c5c3_Var5.Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Undo", Icon: "undo-2", Size: "small"}))
+		render.Component(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var5)
 		templ_7745c5c3_Buffer.WriteString("</form>")
 		return nil
 	})

@@ -24,130 +24,78 @@ func Result(r ResultPane) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		if r.Run == nil {
-			templ_7745c5c3_Err = resultNone(r).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, resultNone(r))
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"result-pane\" data-run=\"")
-			if templ_7745c5c3_Err = render.Attribute(r.Run.ID).Write(templ_7745c5c3_Buffer, `editor/result.templ`, 15, 46); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, r.Run.ID)
 			templ_7745c5c3_Buffer.WriteString("\"><header class=\"result-head\">")
-			templ_7745c5c3_Err = components.State(r.Run.State).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.State(r.Run.State))
 			templ_7745c5c3_Buffer.WriteString("<span class=\"much\">")
-			if templ_7745c5c3_Err = render.Text(r.about()).Write(templ_7745c5c3_Buffer, `editor/result.templ`, 18, 34); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, r.about())
 			templ_7745c5c3_Buffer.WriteString(" · ")
-			templ_7745c5c3_Err = components.Time(r.Run.CreatedAt, r.Now).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Time(r.Run.CreatedAt, r.Now))
 			templ_7745c5c3_Buffer.WriteString("</span> <a class=\"link\" href=\"")
-			if templ_7745c5c3_Err = render.URL(r.Run.page()).Write(templ_7745c5c3_Buffer, `editor/result.templ`, 21, 39); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, r.Run.page())
 			templ_7745c5c3_Buffer.WriteString("\">Open run</a> ")
 			if r.Older != "" || r.Newer != "" {
 				templ_7745c5c3_Buffer.WriteString("<nav class=\"result-turn\" aria-label=\"Other runs\">")
-				templ_7745c5c3_Err = turnRun(r.FlowID, r.Older, "chevron-left", "Older run").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = turnRun(r.FlowID, r.Newer, "chevron-right", "Newer run").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, turnRun(r.FlowID, r.Older, "chevron-left", "Older run"))
+				render.Component(ctx, templ_7745c5c3_Buffer, turnRun(r.FlowID, r.Newer, "chevron-right", "Newer run"))
 				templ_7745c5c3_Buffer.WriteString("</nav>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</header>")
 			if r.Run.Error != nil {
 				templ_7745c5c3_Buffer.WriteString("<div class=\"result-error-note\" role=\"group\" aria-label=\"Error\">")
-				templ_7745c5c3_Err = components.Note(components.ToneBad, r.Run.Error.Text, r.Run.Error.Do).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneBad, r.Run.Error.Text, r.Run.Error.Do))
 				if r.Failed != "" {
 					templ_7745c5c3_Buffer.WriteString("<a class=\"btn small\" href=\"")
-					if templ_7745c5c3_Err = render.URL(r.failedNode()).Write(templ_7745c5c3_Buffer, `editor/result.templ`, 33, 48); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.URL(templ_7745c5c3_Buffer, r.failedNode())
 					templ_7745c5c3_Buffer.WriteString("\" data-jump=\"")
-					if templ_7745c5c3_Err = render.Attribute(r.Run.Error.Node).Write(templ_7745c5c3_Buffer, `editor/result.templ`, 33, 79); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, r.Run.Error.Node)
 					templ_7745c5c3_Buffer.WriteString("\">Go to ")
-					if templ_7745c5c3_Err = render.Text(r.Failed).Write(templ_7745c5c3_Buffer, `editor/result.templ`, 33, 98); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, r.Failed)
 					templ_7745c5c3_Buffer.WriteString("</a>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</div>")
 			}
 			if r.Erased != "" {
 				templ_7745c5c3_Buffer.WriteString("<p class=\"pane-empty\">")
-				if templ_7745c5c3_Err = render.Text(r.Erased).Write(templ_7745c5c3_Buffer, `editor/result.templ`, 38, 36); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, r.Erased)
 				templ_7745c5c3_Buffer.WriteString("</p>")
 			} else {
 				for _, path := range r.Questions {
 					templ_7745c5c3_Buffer.WriteString("<div class=\"question-place\" data-hx-get=\"")
-					if templ_7745c5c3_Err = render.Attribute(path).Write(templ_7745c5c3_Buffer, `editor/result.templ`, 41, 51); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Attribute(templ_7745c5c3_Buffer, path)
 					templ_7745c5c3_Buffer.WriteString("\" data-hx-trigger=\"load\" data-hx-swap=\"outerHTML\"><a class=\"btn\" href=\"")
-					if templ_7745c5c3_Err = render.URL(path).Write(templ_7745c5c3_Buffer, `editor/result.templ`, 42, 32); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.URL(templ_7745c5c3_Buffer, path)
 					templ_7745c5c3_Buffer.WriteString("\">Answer the question</a></div>")
 				}
 				for i, v := range r.Outputs {
-					templ_7745c5c3_Err = components.Output(viewName(i), v).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Output(viewName(i), v))
 				}
 				templ_7745c5c3_Buffer.WriteString(" ")
 				if len(r.Outputs) == 0 && r.waiting() != "" {
 					templ_7745c5c3_Buffer.WriteString("<p class=\"pane-empty\">")
-					if templ_7745c5c3_Err = render.Text(r.waiting()).Write(templ_7745c5c3_Buffer, `editor/result.templ`, 49, 40); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Text(templ_7745c5c3_Buffer, r.waiting())
 					templ_7745c5c3_Buffer.WriteString("</p>")
 				}
 				templ_7745c5c3_Buffer.WriteString(" ")
 				if len(r.Inputs) > 0 {
-					templ_7745c5c3_Err = resultInputs(r).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, resultInputs(r))
 				}
 			}
 			if r.Live > 0 {
 				templ_7745c5c3_Buffer.WriteString("<footer class=\"result-next\"><div><b>")
-				if templ_7745c5c3_Err = render.Text(VersionName(r.Live)).Write(templ_7745c5c3_Buffer, `editor/result.templ`, 58, 30); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, VersionName(r.Live))
 				templ_7745c5c3_Buffer.WriteString(" is live</b><p>The draft is identical.</p></div><a class=\"btn\" href=\"")
-				if templ_7745c5c3_Err = render.URL(components.FlowURL(r.FlowID, "/api")).Write(templ_7745c5c3_Buffer, `editor/result.templ`, 61, 63); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, components.FlowURL(r.FlowID, "/api"))
 				templ_7745c5c3_Buffer.WriteString("\" data-command=\"show-api\">Call it</a></footer>")
 			}
 			if r.Publish > 0 {
 				templ_7745c5c3_Buffer.WriteString("<footer class=\"result-next\"><div><b>Looks right?</b><p>Publish it and call it as an API.</p></div><a class=\"btn primary\" href=\"")
-				if templ_7745c5c3_Err = render.URL(components.FlowURL(r.FlowID, "/publish")).Write(templ_7745c5c3_Buffer, `editor/result.templ`, 70, 75); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, components.FlowURL(r.FlowID, "/publish"))
 				templ_7745c5c3_Buffer.WriteString("\" data-command=\"publish\">")
-				if templ_7745c5c3_Err = render.Text(fmt.Sprint("Publish v", r.Publish)).Write(templ_7745c5c3_Buffer, `editor/result.templ`, 70, 137); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, fmt.Sprint("Publish v", r.Publish))
 				templ_7745c5c3_Buffer.WriteString("</a></footer>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
@@ -163,10 +111,7 @@ func resultNone(r ResultPane) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<section class=\"result-none\" aria-label=\"Result\"><span class=\"sign\">")
-		templ_7745c5c3_Err = components.Icon("play").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("play"))
 		templ_7745c5c3_Buffer.WriteString("</span><h2>No result yet</h2>")
 		if r.Example {
 			templ_7745c5c3_Buffer.WriteString("<p>Run the flow with its example. Each output appears here, with its time and cost.</p>")
@@ -179,39 +124,24 @@ func resultNone(r ResultPane) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<dl>")
 			for _, v := range r.Inputs {
 				templ_7745c5c3_Buffer.WriteString("<div><dt class=\"mono\">")
-				if templ_7745c5c3_Err = render.Text(v.Name).Write(templ_7745c5c3_Buffer, `editor/result.templ`, 95, 31); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, v.Name)
 				templ_7745c5c3_Buffer.WriteString("</dt><dd title=\"")
-				if templ_7745c5c3_Err = render.Attribute(v.Brief(400)).Write(templ_7745c5c3_Buffer, `editor/result.templ`, 96, 30); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, v.Brief(400))
 				templ_7745c5c3_Buffer.WriteString("\">")
-				if templ_7745c5c3_Err = render.Text(v.Brief(160)).Write(templ_7745c5c3_Buffer, `editor/result.templ`, 96, 47); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, v.Brief(160))
 				templ_7745c5c3_Buffer.WriteString("</dd></div>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</dl>")
 		}
 		if r.MayRun && r.Runnable {
 			templ_7745c5c3_Buffer.WriteString("<a class=\"btn primary\" href=\"")
-			if templ_7745c5c3_Err = render.URL(components.FlowURL(r.FlowID, "/run")).Write(templ_7745c5c3_Buffer, `editor/result.templ`, 102, 69); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, components.FlowURL(r.FlowID, "/run"))
 			templ_7745c5c3_Buffer.WriteString("\" data-command=\"")
-			if templ_7745c5c3_Err = render.Attribute(r.firstCommand()).Write(templ_7745c5c3_Buffer, `editor/result.templ`, 102, 103); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, r.firstCommand())
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = components.Icon("play").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("play"))
 			templ_7745c5c3_Buffer.WriteString(" ")
-			if templ_7745c5c3_Err = render.Text(r.firstLabel()).Write(templ_7745c5c3_Buffer, `editor/result.templ`, 104, 20); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, r.firstLabel())
 			templ_7745c5c3_Buffer.WriteString(" <kbd>Ctrl ↵</kbd></a>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</section>")
@@ -226,25 +156,17 @@ func resultInputs(r ResultPane) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<section class=\"result-inputs\" aria-label=\"Inputs\"><header><h2>Inputs</h2>")
 		if r.Run.MayRun {
 			templ_7745c5c3_Buffer.WriteString("<a class=\"link\" href=\"")
-			if templ_7745c5c3_Err = render.URL(components.FlowURL(r.FlowID, "/run")).Write(templ_7745c5c3_Buffer, `editor/result.templ`, 116, 63); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, components.FlowURL(r.FlowID, "/run"))
 			templ_7745c5c3_Buffer.WriteString("\" data-command=\"run-with\">Edit and run</a>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</header><dl>")
 		for _, v := range r.Inputs {
 			templ_7745c5c3_Buffer.WriteString("<div><dt class=\"mono\">")
-			if templ_7745c5c3_Err = render.Text(v.Name).Write(templ_7745c5c3_Buffer, `editor/result.templ`, 122, 30); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, v.Name)
 			templ_7745c5c3_Buffer.WriteString("</dt><dd title=\"")
-			if templ_7745c5c3_Err = render.Attribute(v.Brief(400)).Write(templ_7745c5c3_Buffer, `editor/result.templ`, 123, 29); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, v.Brief(400))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(v.Brief(80)).Write(templ_7745c5c3_Buffer, `editor/result.templ`, 123, 45); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, v.Brief(80))
 			templ_7745c5c3_Buffer.WriteString("</dd></div>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</dl></section>")
@@ -260,33 +182,19 @@ func turnRun(flowID, run, icon, title string) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if run == "" {
 			templ_7745c5c3_Buffer.WriteString("<button type=\"button\" class=\"btn quiet small only\" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute(title).Write(templ_7745c5c3_Buffer, `editor/result.templ`, 133, 71); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, title)
 			templ_7745c5c3_Buffer.WriteString("\" disabled>")
-			templ_7745c5c3_Err = components.Icon(icon).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon(icon))
 			templ_7745c5c3_Buffer.WriteString("</button>")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<a class=\"btn quiet small only\" href=\"")
-			if templ_7745c5c3_Err = render.URL(components.FlowURL(flowID, "?run="+url.QueryEscape(run))).Write(templ_7745c5c3_Buffer, `editor/result.templ`, 137, 97); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, components.FlowURL(flowID, "?run="+url.QueryEscape(run)))
 			templ_7745c5c3_Buffer.WriteString("\" title=\"")
-			if templ_7745c5c3_Err = render.Attribute(title).Write(templ_7745c5c3_Buffer, `editor/result.templ`, 137, 113); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, title)
 			templ_7745c5c3_Buffer.WriteString("\" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute(title).Write(templ_7745c5c3_Buffer, `editor/result.templ`, 137, 134); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, title)
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = components.Icon(icon).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon(icon))
 			templ_7745c5c3_Buffer.WriteString("</a>")
 		}
 		return nil

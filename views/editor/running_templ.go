@@ -23,59 +23,26 @@ func RunButton(s PublishState) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<div id=\"run-button-place\"")
-			templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "div", s.beside())
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+			render.Attributes(ctx, templ_7745c5c3_Buffer, "div", s.beside())
+
 		}
 		templ_7745c5c3_Buffer.WriteString(">")
 		if !s.ReadOnly {
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<a class=\"")
 				var templ_7745c5c3_Var2 = []any{"btn", templ.KV("primary", !s.Ran)}
-				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var2...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var2).String()).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 1, 0); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+
+				render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var2).String())
 				templ_7745c5c3_Buffer.WriteString("\" id=\"run-button\" href=\"")
-				if templ_7745c5c3_Err = render.URL(components.FlowURL(s.FlowID, "/run")).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 13, 110); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, components.FlowURL(s.FlowID, "/run"))
 				templ_7745c5c3_Buffer.WriteString("\" data-command=\"run-with\" title=\"Run draft (Ctrl+Enter)\"")
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			templ_7745c5c3_Err = components.Icon("play").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("play"))
 			templ_7745c5c3_Buffer.WriteString(" Run <kbd>Ctrl ↵</kbd></a>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
@@ -90,9 +57,7 @@ func RunDialog(flowID string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<dialog class=\"dialog run-dialog\" id=\"run-dialog\" aria-label=\"Run draft\" data-path=\"")
-		if templ_7745c5c3_Err = render.Attribute(string(components.FlowURL(flowID, "/run"))).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 24, 128); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, string(components.FlowURL(flowID, "/run")))
 		templ_7745c5c3_Buffer.WriteString("\"></dialog>")
 		return nil
 	})
@@ -105,22 +70,13 @@ func RunFormPage(p layout.Page, f RunForm) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var8 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: f.FlowID, Name: f.Flow, Live: f.LiveVersion, Here: ""}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: f.FlowID, Name: f.Flow, Live: f.LiveVersion, Here: ""}))
 			templ_7745c5c3_Buffer.WriteString("<div class=\"card narrow run-page\">")
-			templ_7745c5c3_Err = RunFormBody(f, "h1").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, RunFormBody(f, "h1"))
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer, layout.Layout(p))
 		return nil
 	})
 }
@@ -132,9 +88,7 @@ func RunFormBody(f RunForm, heading string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<form id=\"run-form\" class=\"run-form\" method=\"post\" action=\"")
-		if templ_7745c5c3_Err = render.URL(f.path()).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 39, 69); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, f.path())
 		templ_7745c5c3_Buffer.WriteString("\" enctype=\"multipart/form-data\"")
 		if heading == "h2" {
 			templ_7745c5c3_Buffer.WriteString(" novalidate")
@@ -145,88 +99,50 @@ func RunFormBody(f RunForm, heading string) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("><header>")
 		if heading == "h1" {
 			templ_7745c5c3_Buffer.WriteString("<h1>")
-			if templ_7745c5c3_Err = render.Text(f.title()).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 42, 19); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.title())
 			templ_7745c5c3_Buffer.WriteString("</h1><h2 class=\"unseen\">Inputs</h2>")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<h2 id=\"run-title\">")
-			if templ_7745c5c3_Err = render.Text(f.title()).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 45, 34); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.title())
 			templ_7745c5c3_Buffer.WriteString("</h2>")
-			templ_7745c5c3_Err = components.Press(components.Button{Icon: "x", Title: "Close", Look: components.LookQuiet, Size: "small", Type: "button", Attrs: map[string]any{"commandfor": "run-dialog", "command": "close"}}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Icon: "x", Title: "Close", Look: components.LookQuiet, Size: "small", Type: "button", Attrs: map[string]any{"commandfor": "run-dialog", "command": "close"}}))
 		}
 		templ_7745c5c3_Buffer.WriteString("</header><div class=\"body\"><input type=\"hidden\" name=\"until\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(f.Until).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 50, 52); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, f.Until)
 		templ_7745c5c3_Buffer.WriteString("\"> <input type=\"hidden\" name=\"from\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(f.From).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 51, 50); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, f.From)
 		templ_7745c5c3_Buffer.WriteString("\"> <input type=\"hidden\" name=\"parent\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(f.Parent).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 52, 54); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, f.Parent)
 		templ_7745c5c3_Buffer.WriteString("\"> <input type=\"hidden\" name=\"filled\" value=\"1\"> ")
 		if f.broken() {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"lead\">Fix ")
-			if templ_7745c5c3_Err = render.Text(components.Quantity(f.Problems.Count(), "problem")).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 55, 76); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Quantity(f.Problems.Count(), "problem"))
 			templ_7745c5c3_Buffer.WriteString(" to run:</p>")
-			templ_7745c5c3_Err = runProblems(f).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, runProblems(f))
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"lead\">")
-			if templ_7745c5c3_Err = render.Text(f.words()).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 58, 31); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.words())
 			templ_7745c5c3_Buffer.WriteString("</p>")
 			if f.Error != "" {
-				templ_7745c5c3_Err = components.Note(components.ToneBad, f.Error, "").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneBad, f.Error, ""))
 			}
 			for i := range f.Fields {
-				templ_7745c5c3_Err = components.RunInput(f.Fields[i]).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.RunInput(f.Fields[i]))
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if f.Flows {
-				templ_7745c5c3_Err = components.Checkbox(f.drafts()).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Checkbox(f.drafts()))
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
-			templ_7745c5c3_Err = agentWrites(f.Agents).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, agentWrites(f.Agents))
 			templ_7745c5c3_Buffer.WriteString("<footer>")
 			if f.hasExamples() {
 				templ_7745c5c3_Buffer.WriteString("<button type=\"button\" class=\"btn quiet script-only\" data-fill-examples>")
-				templ_7745c5c3_Err = components.Icon("wand-sparkles").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("wand-sparkles"))
 				templ_7745c5c3_Buffer.WriteString(" Use example</button> ")
 			}
 			templ_7745c5c3_Buffer.WriteString("<button class=\"btn primary\" type=\"submit\">")
-			templ_7745c5c3_Err = components.Icon("play").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("play"))
 			templ_7745c5c3_Buffer.WriteString(" Run <kbd>Ctrl ↵</kbd></button></footer>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div></form>")
@@ -243,31 +159,19 @@ func runProblems(f RunForm) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<li>")
 			if line.Node == "" {
 				templ_7745c5c3_Buffer.WriteString("<span>")
-				if templ_7745c5c3_Err = render.Text(line.Text).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 92, 22); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, line.Text)
 				templ_7745c5c3_Buffer.WriteString("</span>")
 			} else {
 				templ_7745c5c3_Buffer.WriteString("<a href=\"")
-				if templ_7745c5c3_Err = render.URL(nodePath(f.FlowID, line.Node)).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 94, 44); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, nodePath(f.FlowID, line.Node))
 				templ_7745c5c3_Buffer.WriteString("\" data-jump=\"")
-				if templ_7745c5c3_Err = render.Attribute(line.Node).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 94, 68); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, line.Node)
 				templ_7745c5c3_Buffer.WriteString("\" data-field=\"")
-				if templ_7745c5c3_Err = render.Attribute(line.Field).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 94, 94); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, line.Field)
 				templ_7745c5c3_Buffer.WriteString("\"><b>")
-				if templ_7745c5c3_Err = render.Text(line.Title).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 94, 112); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, line.Title)
 				templ_7745c5c3_Buffer.WriteString("</b> ")
-				if templ_7745c5c3_Err = render.Text(line.Text).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 94, 130); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, line.Text)
 				templ_7745c5c3_Buffer.WriteString("</a>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</li>")
@@ -284,115 +188,66 @@ func RunBar(m RunMark, now int64) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"run-bar\" role=\"group\" aria-label=\"Run\" data-run=\"")
-		if templ_7745c5c3_Err = render.Attribute(m.ID).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 103, 67); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, m.ID)
 		templ_7745c5c3_Buffer.WriteString("\" data-state=\"")
-		if templ_7745c5c3_Err = render.Attribute(string(m.State)).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 103, 98); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, string(m.State))
 		templ_7745c5c3_Buffer.WriteString("\" data-took=\"")
-		if templ_7745c5c3_Err = render.Attribute(wholeNumber(m.Duration.Milliseconds())).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 103, 151); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, wholeNumber(m.Duration.Milliseconds()))
 		templ_7745c5c3_Buffer.WriteString("\" data-mark=\"")
-		if templ_7745c5c3_Err = render.Attribute(wholeNumber(now)).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 103, 182); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, wholeNumber(now))
 		templ_7745c5c3_Buffer.WriteString("\"><span class=\"run-state\">")
-		templ_7745c5c3_Err = components.State(string(m.State)).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.State(string(m.State)))
 		templ_7745c5c3_Buffer.WriteString("</span> <a class=\"run-id mono\" href=\"")
-		if templ_7745c5c3_Err = render.URL(m.page()).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 107, 40); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, m.page())
 		templ_7745c5c3_Buffer.WriteString("\" title=\"")
-		if templ_7745c5c3_Err = render.Attribute(m.ID).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 107, 55); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, m.ID)
 		templ_7745c5c3_Buffer.WriteString("\">")
-		if templ_7745c5c3_Err = render.Text(shortID(m.ID)).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 107, 73); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, shortID(m.ID))
 		templ_7745c5c3_Buffer.WriteString("</a> ")
 		if m.of() != "" {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"run-part\">")
-			if templ_7745c5c3_Err = render.Text(m.of()).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 109, 34); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, m.of())
 			templ_7745c5c3_Buffer.WriteString("</span> ")
 		}
 		templ_7745c5c3_Buffer.WriteString("<span class=\"run-part\" data-steps>")
-		if templ_7745c5c3_Err = render.Text(m.Steps()).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 111, 47); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, m.Steps())
 		templ_7745c5c3_Buffer.WriteString("</span> <span class=\"run-part\" data-elapsed>")
-		if templ_7745c5c3_Err = render.Text(components.Duration(m.Duration)).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 112, 71); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, components.Duration(m.Duration))
 		templ_7745c5c3_Buffer.WriteString("</span> <span class=\"run-part\" data-cost")
 		if m.Total() == "" {
 			templ_7745c5c3_Buffer.WriteString(" hidden")
 		}
 		templ_7745c5c3_Buffer.WriteString(">")
-		if templ_7745c5c3_Err = render.Text(m.Total()).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 113, 74); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, m.Total())
 		templ_7745c5c3_Buffer.WriteString("</span> ")
 		if m.Error != nil {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"run-error\" title=\"")
-			if templ_7745c5c3_Err = render.Attribute(m.Error.Text).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 115, 47); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, m.Error.Text)
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(m.Error.Text).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 115, 64); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, m.Error.Text)
 			templ_7745c5c3_Buffer.WriteString("</span> ")
 		}
 		if m.MayRun && !m.ended() {
 			templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(m.path("/cancel")).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 118, 49); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, m.path("/cancel"))
 			templ_7745c5c3_Buffer.WriteString("\"><button class=\"btn small\" data-command=\"stop\">")
-			templ_7745c5c3_Err = components.Icon("square").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("square"))
 			templ_7745c5c3_Buffer.WriteString(" Stop</button></form>")
 		} else if m.MayRun {
 			templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(components.FlowURL(m.FlowID, "/run")).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 125, 68); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, components.FlowURL(m.FlowID, "/run"))
 			templ_7745c5c3_Buffer.WriteString("\"><input type=\"hidden\" name=\"parent\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(m.ID).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 126, 51); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, m.ID)
 			templ_7745c5c3_Buffer.WriteString("\"> <button class=\"btn small\" data-command=\"rerun\" title=\"Run the draft with the same inputs; unchanged results are reused\">")
-			templ_7745c5c3_Err = components.Icon("repeat").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("repeat"))
 			templ_7745c5c3_Buffer.WriteString(" Rerun</button></form>")
 		}
 		templ_7745c5c3_Buffer.WriteString("<button type=\"button\" class=\"btn quiet small only script-only\" data-command=\"follow\" aria-pressed=\"false\" aria-label=\"Follow run on canvas\" title=\"Follow run on canvas\">")
-		templ_7745c5c3_Err = components.Icon("eye").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("eye"))
 		templ_7745c5c3_Buffer.WriteString("</button> <a class=\"btn quiet small leave-run\" href=\"")
-		if templ_7745c5c3_Err = render.URL(components.FlowURL(m.FlowID, "")).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 136, 78); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, components.FlowURL(m.FlowID, ""))
 		templ_7745c5c3_Buffer.WriteString("\" data-command=\"leave-run\" title=\"Leave this run\">")
-		templ_7745c5c3_Err = components.Icon("x").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("x"))
 		templ_7745c5c3_Buffer.WriteString("<span>Back to the draft</span></a></div>")
 		return nil
 	})
@@ -412,29 +267,18 @@ func FlowRuns(l RunList) templ.Component {
 		if len(l.Runs) == 0 {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"pane-empty\"><p>This flow has not run yet.</p>")
 			if l.MayRun {
-				templ_7745c5c3_Err = runFirst(l.FlowID).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, runFirst(l.FlowID))
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<ol>")
 			for i := range l.Runs {
-				templ_7745c5c3_Err = runRow(l.Runs[i], l).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, runRow(l.Runs[i], l))
 			}
 			templ_7745c5c3_Buffer.WriteString("</ol><a class=\"all-runs\" href=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL("/runs?flow="+l.FlowID)).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 159, 69); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL("/runs?flow="+l.FlowID))
 			templ_7745c5c3_Buffer.WriteString("\">All runs")
-			templ_7745c5c3_Err = components.Icon("arrow-right").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("arrow-right"))
 			templ_7745c5c3_Buffer.WriteString("</a>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
@@ -449,14 +293,9 @@ func runFirst(flowID string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<a class=\"btn small\" href=\"")
-		if templ_7745c5c3_Err = render.URL(components.FlowURL(flowID, "/run")).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 169, 63); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, components.FlowURL(flowID, "/run"))
 		templ_7745c5c3_Buffer.WriteString("\" data-command=\"run-with\">")
-		templ_7745c5c3_Err = components.Icon("play").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("play"))
 		templ_7745c5c3_Buffer.WriteString(" Run draft</a>")
 		return nil
 	})
@@ -467,45 +306,27 @@ func runRow(m RunMark, l RunList) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<li><a href=\"")
-		if templ_7745c5c3_Err = render.URL(m.replay()).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 178, 20); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, m.replay())
 		templ_7745c5c3_Buffer.WriteString("\" data-replay=\"")
-		if templ_7745c5c3_Err = render.Attribute(m.ID).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 179, 21); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, m.ID)
 		templ_7745c5c3_Buffer.WriteString("\"")
 		if m.Current {
 			templ_7745c5c3_Buffer.WriteString(" aria-current=\"page\"")
 		}
 		templ_7745c5c3_Buffer.WriteString(">")
-		templ_7745c5c3_Err = components.State(string(m.State)).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.State(string(m.State)))
 		templ_7745c5c3_Buffer.WriteString("<span class=\"when\">")
-		templ_7745c5c3_Err = components.Time(m.CreatedAt, l.Now).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Time(m.CreatedAt, l.Now))
 		templ_7745c5c3_Buffer.WriteString("</span> <span class=\"detail\">")
-		if templ_7745c5c3_Err = render.Text(triggerWord(m.Trigger)).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 188, 48); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, triggerWord(m.Trigger))
 		templ_7745c5c3_Buffer.WriteString(" · ")
-		if templ_7745c5c3_Err = render.Text(m.of()).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 188, 62); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, m.of())
 		templ_7745c5c3_Buffer.WriteString("</span> <span class=\"took\">")
 		if m.Duration > 0 {
-			if templ_7745c5c3_Err = render.Text(components.Duration(m.Duration)).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 191, 38); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Duration(m.Duration))
 		}
 		templ_7745c5c3_Buffer.WriteString("</span> <span class=\"cost\">")
-		if templ_7745c5c3_Err = render.Text(m.cost()).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 194, 32); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, m.cost())
 		templ_7745c5c3_Buffer.WriteString("</span></a></li>")
 		return nil
 	})
@@ -518,85 +339,49 @@ func Data(d DataPanel) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"data\" data-node=\"")
-		if templ_7745c5c3_Err = render.Attribute(d.Node).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 201, 37); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, d.Node)
 		templ_7745c5c3_Buffer.WriteString("\"><header><h2>")
-		if templ_7745c5c3_Err = render.Text(d.Title).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 203, 16); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, d.Title)
 		templ_7745c5c3_Buffer.WriteString("</h2>")
 		if d.State != "" {
-			templ_7745c5c3_Err = components.State(string(d.State)).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.State(string(d.State)))
 		}
 		templ_7745c5c3_Buffer.WriteString("<span class=\"much\">")
-		if templ_7745c5c3_Err = render.Text(d.facts()).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 207, 33); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, d.facts())
 		templ_7745c5c3_Buffer.WriteString("</span> ")
 		if d.Run != nil {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"much run-of\">run <a class=\"mono\" href=\"")
-			if templ_7745c5c3_Err = render.URL(d.Run.page()).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 209, 69); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, d.Run.page())
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(shortID(d.Run.ID)).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 209, 91); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, shortID(d.Run.ID))
 			templ_7745c5c3_Buffer.WriteString("</a></span>")
 		}
-		templ_7745c5c3_Err = pinButtons(d).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, pinButtons(d))
 		templ_7745c5c3_Buffer.WriteString("</header>")
 		if d.Error != nil {
-			templ_7745c5c3_Err = components.Note(components.ToneBad, d.Error.Text, d.Error.Do).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneBad, d.Error.Text, d.Error.Do))
 		}
 		if text := d.absence(); text != "" && !d.HasPin {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"pane-empty\">")
-			if templ_7745c5c3_Err = render.Text(text).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 217, 31); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, text)
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"sides\">")
 			if len(d.Inputs) > 0 || d.State != "" && d.State != "skipped" {
-				templ_7745c5c3_Err = components.Values("Input", d.Inputs).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Values("Input", d.Inputs))
 			}
 			if d.HasPin {
-				templ_7745c5c3_Err = components.Values("Pinned output", d.Pinned).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Values("Pinned output", d.Pinned))
 			}
 			if len(d.Outputs) > 0 && (!d.HasPin || d.State != "reused") {
-				templ_7745c5c3_Err = components.Values("Output", d.Outputs).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Values("Output", d.Outputs))
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
 		}
 		if d.Log != "" {
-			templ_7745c5c3_Err = components.Log(d.Log).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Log(d.Log))
 		}
-		templ_7745c5c3_Err = pinEditor(d).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, pinEditor(d))
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		return nil
 	})
@@ -610,29 +395,17 @@ func pinButtons(d DataPanel) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"pin-acts\">")
 			if d.HasPin {
 				templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-				if templ_7745c5c3_Err = render.URL(d.pinPath("unpin")).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 242, 51); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, d.pinPath("unpin"))
 				templ_7745c5c3_Buffer.WriteString("\" data-pin-form><button class=\"btn small\" title=\"Run the node instead of using these outputs (P)\">")
-				templ_7745c5c3_Err = components.Icon("pin").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("pin"))
 				templ_7745c5c3_Buffer.WriteString(" Unpin</button></form>")
 			} else if len(d.Outputs) > 0 && d.Run != nil {
 				templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-				if templ_7745c5c3_Err = render.URL(d.pinPath("pin")).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 249, 49); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, d.pinPath("pin"))
 				templ_7745c5c3_Buffer.WriteString("\" data-pin-form><input type=\"hidden\" name=\"run\" value=\"")
-				if templ_7745c5c3_Err = render.Attribute(d.Run.ID).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 250, 53); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, d.Run.ID)
 				templ_7745c5c3_Buffer.WriteString("\"> <button class=\"btn small\" title=\"Runs of the draft use these outputs instead of running the node (P)\">")
-				templ_7745c5c3_Err = components.Icon("pin").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("pin"))
 				templ_7745c5c3_Buffer.WriteString(" Pin output</button></form>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
@@ -657,18 +430,10 @@ func pinEditor(d DataPanel) templ.Component {
 				templ_7745c5c3_Buffer.WriteString("Pin a custom output")
 			}
 			templ_7745c5c3_Buffer.WriteString("</summary><form method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(d.pinPath("pin")).Write(templ_7745c5c3_Buffer, `editor/running.templ`, 271, 48); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, d.pinPath("pin"))
 			templ_7745c5c3_Buffer.WriteString("\" data-pin-form>")
-			templ_7745c5c3_Err = components.TextArea(components.Field{ID: "pin-" + d.Node, Name: "outputs", Label: "Outputs by port, as JSON", Value: d.Typed, Error: d.PinError, Mono: true, Help: "Runs of the draft use these instead of running the node. Published versions ignore them."}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Pin", Icon: "pin", Size: "small"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.TextArea(components.Field{ID: "pin-" + d.Node, Name: "outputs", Label: "Outputs by port, as JSON", Value: d.Typed, Error: d.PinError, Mono: true, Help: "Runs of the draft use these instead of running the node. Published versions ignore them."}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Pin", Icon: "pin", Size: "small"}))
 			templ_7745c5c3_Buffer.WriteString("</form></details>")
 		}
 		return nil

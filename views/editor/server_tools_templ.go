@@ -27,86 +27,54 @@ func ServerTools(p layout.Page, f ServerToolsPage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var2 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<p><a class=\"link\" href=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL("/flows/"+f.FlowID+"?node="+f.Node)).Write(templ_7745c5c3_Buffer, `editor/server_tools.templ`, 15, 83); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL("/flows/"+f.FlowID+"?node="+f.Node))
 			templ_7745c5c3_Buffer.WriteString("\">Back to ")
-			if templ_7745c5c3_Err = render.Text(f.NodeName).Write(templ_7745c5c3_Buffer, `editor/server_tools.templ`, 15, 106); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.NodeName)
 			templ_7745c5c3_Buffer.WriteString("</a></p><div class=\"head\"><h1>Tools of ")
-			if templ_7745c5c3_Err = render.Text(f.Server).Write(templ_7745c5c3_Buffer, `editor/server_tools.templ`, 17, 26); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.Server)
 			templ_7745c5c3_Buffer.WriteString("</h1>")
 			if f.Title != "" {
 				templ_7745c5c3_Buffer.WriteString("<span class=\"muted\">")
-				if templ_7745c5c3_Err = render.Text(f.Title).Write(templ_7745c5c3_Buffer, `editor/server_tools.templ`, 19, 33); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, f.Title)
 				templ_7745c5c3_Buffer.WriteString("</span>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</div><p class=\"lead\">Only the tools that you allow are offered to a model, with the text that you see here. A tool that the server describes differently later is not called until you accept the change.</p>")
 			if f.Error != "" {
-				templ_7745c5c3_Err = components.Note(components.ToneBad, "The server could not be asked.", f.Error).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneBad, "The server could not be asked.", f.Error))
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if f.SignedOut {
 				templ_7745c5c3_Buffer.WriteString("<p>")
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Reconnect", Icon: "plug", Look: components.LookPrimary, Href: "/credentials/" + url.PathEscape(f.Server) + "#connection"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Reconnect", Icon: "plug", Look: components.LookPrimary, Href: "/credentials/" + url.PathEscape(f.Server) + "#connection"}))
 				templ_7745c5c3_Buffer.WriteString("</p>")
 			}
 			templ_7745c5c3_Buffer.WriteString(" <form method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(f.path())).Write(templ_7745c5c3_Buffer, `editor/server_tools.templ`, 29, 54); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL(f.path()))
 			templ_7745c5c3_Buffer.WriteString("\" class=\"card\" id=\"tools\">")
 			if len(f.Tools) > 1 {
 				templ_7745c5c3_Buffer.WriteString("<div class=\"server-tools-find script-only\"><input class=\"input\" id=\"tool-search\" type=\"search\" aria-label=\"Search tools\" placeholder=\"")
-				if templ_7745c5c3_Err = render.Attribute("Search "+components.Quantity(len(f.Tools), "tool")).Write(templ_7745c5c3_Buffer, `editor/server_tools.templ`, 32, 150); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, "Search "+components.Quantity(len(f.Tools), "tool"))
 				templ_7745c5c3_Buffer.WriteString("\" autocomplete=\"off\" data-slash aria-keyshortcuts=\"/\"> <select class=\"select\" id=\"tool-effect\" aria-label=\"Show\"><option value=\"\">All</option> <option value=\"read\">Read</option> <option value=\"write\">Write</option></select></div>")
 			}
 			templ_7745c5c3_Buffer.WriteString("<ul class=\"server-tools\">")
 			for i := range f.Tools {
-				templ_7745c5c3_Err = serverTool(&f.Tools[i]).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, serverTool(&f.Tools[i]))
 			}
 			templ_7745c5c3_Buffer.WriteString("</ul><p class=\"body muted none\"")
 			if len(f.Tools) > 0 {
 				templ_7745c5c3_Buffer.WriteString(" hidden")
 			}
 			templ_7745c5c3_Buffer.WriteString(">No tools.</p><div class=\"foot bar\"><span class=\"grow\"><b id=\"tools-sum\">")
-			if templ_7745c5c3_Err = render.Text(f.summary()).Write(templ_7745c5c3_Buffer, `editor/server_tools.templ`, 47, 54); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.summary())
 			templ_7745c5c3_Buffer.WriteString("</b></span>")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Cancel", Href: "/flows/" + f.FlowID + "?node=" + f.Node}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Cancel", Href: "/flows/" + f.FlowID + "?node=" + f.Node}))
 			if f.Error == "" {
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Save tools", Look: components.LookPrimary}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Save tools", Look: components.LookPrimary}))
 			}
 			templ_7745c5c3_Buffer.WriteString("</div></form>")
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p.WithSheet("catalog.css")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, layout.Layout(p.WithSheet("catalog.css")))
 		return nil
 	})
 }
@@ -120,88 +88,56 @@ func serverTool(r *ServerToolRow) templ.Component {
 			templ_7745c5c3_Buffer.WriteString(" data-allowed")
 		}
 		templ_7745c5c3_Buffer.WriteString(" data-tokens=\"")
-		if templ_7745c5c3_Err = render.Attribute(strconv.Itoa(r.Tokens())).Write(templ_7745c5c3_Buffer, `editor/server_tools.templ`, 58, 71); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, strconv.Itoa(r.Tokens()))
 		templ_7745c5c3_Buffer.WriteString("\">")
 		if r.Now != nil {
 			templ_7745c5c3_Buffer.WriteString("<input type=\"hidden\" name=\"")
-			if templ_7745c5c3_Err = render.Attribute("sha256."+r.Name).Write(templ_7745c5c3_Buffer, `editor/server_tools.templ`, 60, 49); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "sha256."+r.Name)
 			templ_7745c5c3_Buffer.WriteString("\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(r.Now.SHA256).Write(templ_7745c5c3_Buffer, `editor/server_tools.templ`, 60, 72); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, r.Now.SHA256)
 			templ_7745c5c3_Buffer.WriteString("\"> ")
 		}
 		if r.State == flow.ToolChanged || r.State == flow.ToolMissing {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"server-tool-mark\">")
-			templ_7745c5c3_Err = components.Icon("triangle-alert").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("triangle-alert"))
 			templ_7745c5c3_Buffer.WriteString("</span>")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<input type=\"checkbox\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute("tool-"+r.Name).Write(templ_7745c5c3_Buffer, `editor/server_tools.templ`, 67, 47); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "tool-"+r.Name)
 			templ_7745c5c3_Buffer.WriteString("\" name=\"tool\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(r.Name).Write(templ_7745c5c3_Buffer, `editor/server_tools.templ`, 67, 76); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, r.Name)
 			templ_7745c5c3_Buffer.WriteString("\"")
 			if r.Allowed {
 				templ_7745c5c3_Buffer.WriteString(" checked")
 			}
 			templ_7745c5c3_Buffer.WriteString(" aria-describedby=\"")
-			if templ_7745c5c3_Err = render.Attribute("about-"+r.Name).Write(templ_7745c5c3_Buffer, `editor/server_tools.templ`, 67, 138); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "about-"+r.Name)
 			templ_7745c5c3_Buffer.WriteString("\">")
 		}
 		templ_7745c5c3_Buffer.WriteString("<div class=\"grow\">")
 		if r.State == flow.ToolChanged || r.State == flow.ToolMissing {
 			templ_7745c5c3_Buffer.WriteString("<code>")
-			if templ_7745c5c3_Err = render.Text(r.Name).Write(templ_7745c5c3_Buffer, `editor/server_tools.templ`, 71, 18); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, r.Name)
 			templ_7745c5c3_Buffer.WriteString("</code>")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<label for=\"")
-			if templ_7745c5c3_Err = render.Attribute("tool-"+r.Name).Write(templ_7745c5c3_Buffer, `editor/server_tools.templ`, 73, 33); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "tool-"+r.Name)
 			templ_7745c5c3_Buffer.WriteString("\"><code>")
-			if templ_7745c5c3_Err = render.Text(r.Name).Write(templ_7745c5c3_Buffer, `editor/server_tools.templ`, 73, 50); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, r.Name)
 			templ_7745c5c3_Buffer.WriteString("</code></label>")
 		}
 		templ_7745c5c3_Buffer.WriteString("<p class=\"muted\" id=\"")
-		if templ_7745c5c3_Err = render.Attribute("about-"+r.Name).Write(templ_7745c5c3_Buffer, `editor/server_tools.templ`, 75, 42); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "about-"+r.Name)
 		templ_7745c5c3_Buffer.WriteString("\">")
-		if templ_7745c5c3_Err = render.Text(r.text()).Write(templ_7745c5c3_Buffer, `editor/server_tools.templ`, 75, 55); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, r.text())
 		templ_7745c5c3_Buffer.WriteString("</p>")
 		if r.State == flow.ToolChanged || r.State == flow.ToolMissing {
-			templ_7745c5c3_Err = serverToolChange(r).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, serverToolChange(r))
 		}
 		templ_7745c5c3_Buffer.WriteString("</div><select class=\"select\" name=\"")
-		if templ_7745c5c3_Err = render.Attribute("effect."+r.Name).Write(templ_7745c5c3_Buffer, `editor/server_tools.templ`, 80, 50); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "effect."+r.Name)
 		templ_7745c5c3_Buffer.WriteString("\" aria-label=\"")
-		if templ_7745c5c3_Err = render.Attribute("Effect of "+r.Name).Write(templ_7745c5c3_Buffer, `editor/server_tools.templ`, 80, 87); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "Effect of "+r.Name)
 		templ_7745c5c3_Buffer.WriteString("\"><option value=\"read\"")
 		if r.Effect == flow.EffectRead {
 			templ_7745c5c3_Buffer.WriteString(" selected")
@@ -211,9 +147,7 @@ func serverTool(r *ServerToolRow) templ.Component {
 			templ_7745c5c3_Buffer.WriteString(" selected")
 		}
 		templ_7745c5c3_Buffer.WriteString(">Write</option></select> <span class=\"muted nowrap\">")
-		if templ_7745c5c3_Err = render.Text(components.Count(r.Tokens())).Write(templ_7745c5c3_Buffer, `editor/server_tools.templ`, 84, 59); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, components.Count(r.Tokens()))
 		templ_7745c5c3_Buffer.WriteString(" tokens</span></li>")
 		return nil
 	})
@@ -232,35 +166,20 @@ func serverToolChange(r *ServerToolRow) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("</legend> ")
 		if len(r.DescriptionDiff) > 0 {
 			templ_7745c5c3_Buffer.WriteString("<p><b>Description</b></p><p class=\"pieces\">")
-			templ_7745c5c3_Err = serverToolPieces(r.DescriptionDiff).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, serverToolPieces(r.DescriptionDiff))
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		}
 		if len(r.SchemaDiff) > 0 {
 			templ_7745c5c3_Buffer.WriteString("<p><b>Arguments</b></p><pre class=\"pieces\" tabindex=\"0\">")
-			templ_7745c5c3_Err = serverToolPieces(r.SchemaDiff).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, serverToolPieces(r.SchemaDiff))
 			templ_7745c5c3_Buffer.WriteString("</pre>")
 		}
 		templ_7745c5c3_Buffer.WriteString("<div class=\"bar\">")
-		templ_7745c5c3_Err = serverToolChoice(r, "keep", "Keep it off until it is accepted", true).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, serverToolChoice(r, "keep", "Keep it off until it is accepted", true))
 		if r.State == flow.ToolChanged {
-			templ_7745c5c3_Err = serverToolChoice(r, "accept", "Accept the change", false).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, serverToolChoice(r, "accept", "Accept the change", false))
 		}
-		templ_7745c5c3_Err = serverToolChoice(r, "off", "Turn it off", false).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, serverToolChoice(r, "off", "Turn it off", false))
 		templ_7745c5c3_Buffer.WriteString("</div></fieldset>")
 		return nil
 	})
@@ -272,29 +191,19 @@ func serverToolChoice(r *ServerToolRow, value, label string, chosen bool) templ.
 		ctx = templ.ClearChildren(ctx)
 		id := value + "-" + r.Name
 		templ_7745c5c3_Buffer.WriteString("<span class=\"check\"><input type=\"radio\" id=\"")
-		if templ_7745c5c3_Err = render.Attribute(id).Write(templ_7745c5c3_Buffer, `editor/server_tools.templ`, 121, 48); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, id)
 		templ_7745c5c3_Buffer.WriteString("\" name=\"")
-		if templ_7745c5c3_Err = render.Attribute("change."+r.Name).Write(templ_7745c5c3_Buffer, `editor/server_tools.templ`, 121, 76); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, "change."+r.Name)
 		templ_7745c5c3_Buffer.WriteString("\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(value).Write(templ_7745c5c3_Buffer, `editor/server_tools.templ`, 121, 92); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, value)
 		templ_7745c5c3_Buffer.WriteString("\"")
 		if chosen {
 			templ_7745c5c3_Buffer.WriteString(" checked")
 		}
 		templ_7745c5c3_Buffer.WriteString("> <label for=\"")
-		if templ_7745c5c3_Err = render.Attribute(id).Write(templ_7745c5c3_Buffer, `editor/server_tools.templ`, 121, 132); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, id)
 		templ_7745c5c3_Buffer.WriteString("\">")
-		if templ_7745c5c3_Err = render.Text(label).Write(templ_7745c5c3_Buffer, `editor/server_tools.templ`, 121, 142); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, label)
 		templ_7745c5c3_Buffer.WriteString("</label></span>")
 		return nil
 	})
@@ -308,20 +217,14 @@ func serverToolPieces(list []Piece) templ.Component {
 			switch piece.Change {
 			case ChangeAdded:
 				templ_7745c5c3_Buffer.WriteString("<ins>")
-				if templ_7745c5c3_Err = render.Text(piece.Text).Write(templ_7745c5c3_Buffer, `editor/server_tools.templ`, 128, 21); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, piece.Text)
 				templ_7745c5c3_Buffer.WriteString("</ins>")
 			case ChangeRemoved:
 				templ_7745c5c3_Buffer.WriteString("<del>")
-				if templ_7745c5c3_Err = render.Text(piece.Text).Write(templ_7745c5c3_Buffer, `editor/server_tools.templ`, 130, 21); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, piece.Text)
 				templ_7745c5c3_Buffer.WriteString("</del>")
 			default:
-				if templ_7745c5c3_Err = render.Text(piece.Text).Write(templ_7745c5c3_Buffer, `editor/server_tools.templ`, 132, 16); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, piece.Text)
 			}
 		}
 		return nil
@@ -339,27 +242,18 @@ func serverToolsField(f NodeField) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<ul class=\"ins-server-tools\">")
 			for _, t := range list {
 				templ_7745c5c3_Buffer.WriteString("<li><code>")
-				if templ_7745c5c3_Err = render.Text(t.Name).Write(templ_7745c5c3_Buffer, `editor/server_tools.templ`, 143, 22); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, t.Name)
 				templ_7745c5c3_Buffer.WriteString("</code> <span class=\"muted\">")
-				if templ_7745c5c3_Err = render.Text(effectWord(t.Effect)).Write(templ_7745c5c3_Buffer, `editor/server_tools.templ`, 143, 74); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, effectWord(t.Effect))
 				templ_7745c5c3_Buffer.WriteString("</span></li>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</ul>")
 		}
 		if !f.ReadOnly {
 			templ_7745c5c3_Buffer.WriteString("<a class=\"btn small\" href=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL("/flows/"+f.FlowID+"/node/"+f.NodeID+"/tools")).Write(templ_7745c5c3_Buffer, `editor/server_tools.templ`, 148, 98); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL("/flows/"+f.FlowID+"/node/"+f.NodeID+"/tools"))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = components.Icon("plug").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("plug"))
 			if len(list) == 0 {
 				templ_7745c5c3_Buffer.WriteString("Choose tools")
 			} else {

@@ -19,53 +19,26 @@ func codeControl(f NodeField) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<textarea class=\"area mono\" rows=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.codeRows()).Write(templ_7745c5c3_Buffer, `editor/tried.templ`, 7, 48); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.codeRows())
 			templ_7745c5c3_Buffer.WriteString("\" spellcheck=\"false\" data-code=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.Syntax).Write(templ_7745c5c3_Buffer, `editor/tried.templ`, 7, 90); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.Syntax)
 			templ_7745c5c3_Buffer.WriteString("\"")
-			templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "textarea", f.attrs("text"))
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+			render.Attributes(ctx, templ_7745c5c3_Buffer, "textarea", f.attrs("text"))
+
 		}
 		templ_7745c5c3_Buffer.WriteString(">")
-		if templ_7745c5c3_Err = render.Text("\n"+f.text(0)).Write(templ_7745c5c3_Buffer, `editor/tried.templ`, 7, 134); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, "\n"+f.text(0))
 		templ_7745c5c3_Buffer.WriteString("</textarea> ")
 		if !f.ReadOnly {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"ins-try\"><button class=\"btn small\" formaction=\"")
-			if templ_7745c5c3_Err = render.URL(string(nodePath(f.FlowID, f.NodeID))+"/try").Write(templ_7745c5c3_Buffer, `editor/tried.templ`, 10, 87); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, string(nodePath(f.FlowID, f.NodeID))+"/try")
 			templ_7745c5c3_Buffer.WriteString("\" formnovalidate data-try title=\"Run the code on the values of the last run (Ctrl+Shift+Enter). Nothing is recorded.\">")
-			templ_7745c5c3_Err = components.Icon("play").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("play"))
 			templ_7745c5c3_Buffer.WriteString(" Try</button><div data-tried aria-live=\"polite\">")
 			if f.Tried != nil {
-				templ_7745c5c3_Err = TriedResult(f.Tried).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, TriedResult(f.Tried))
 			}
 			templ_7745c5c3_Buffer.WriteString("</div></div>")
 		}
@@ -80,36 +53,20 @@ func TriedResult(t *Tried) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"ins-tried\"><p class=\"help\">")
-		if templ_7745c5c3_Err = render.Text(t.about()).Write(templ_7745c5c3_Buffer, `editor/tried.templ`, 27, 14); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, t.about())
 		templ_7745c5c3_Buffer.WriteString(" <span class=\"much\">")
-		if templ_7745c5c3_Err = render.Text(components.Duration(t.Duration)).Write(templ_7745c5c3_Buffer, `editor/tried.templ`, 28, 55); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, components.Duration(t.Duration))
 		templ_7745c5c3_Buffer.WriteString("</span></p>")
 		if t.Failure != nil {
-			templ_7745c5c3_Err = components.Note(components.ToneBad, t.Failure.Text, "").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneBad, t.Failure.Text, ""))
 		} else {
-			templ_7745c5c3_Err = components.Values("Output", t.Outputs).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Values("Output", t.Outputs))
 		}
 		if t.Log != "" {
-			templ_7745c5c3_Err = components.Log(t.Log).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Log(t.Log))
 		}
 		templ_7745c5c3_Buffer.WriteString("<details><summary>Input</summary>")
-		templ_7745c5c3_Err = components.Values("Input", t.Inputs).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Values("Input", t.Inputs))
 		templ_7745c5c3_Buffer.WriteString("</details></div>")
 		return nil
 	})

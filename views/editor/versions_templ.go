@@ -24,90 +24,48 @@ func Versions(p layout.Page, v VersionsPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var2 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: v.FlowID, Name: v.Name, Live: v.State.Live, Here: "Versions"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: v.FlowID, Name: v.Name, Live: v.State.Live, Here: "Versions"}))
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\"><h1>Versions</h1>")
-			templ_7745c5c3_Err = components.DocsLink("publishing").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.DocsLink("publishing"))
 			templ_7745c5c3_Buffer.WriteString("<div class=\"actions\">")
 			if len(v.List) > 0 {
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Compare", Href: string(comparePath(v.FlowID, versionWord(v.State.Live), draftWord))}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Compare", Href: string(comparePath(v.FlowID, versionWord(v.State.Live), draftWord))}))
 			}
 			if !v.State.ReadOnly {
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Run draft", Icon: "play", Href: string(v.flow()) + "/run?draft=1"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Run draft", Icon: "play", Href: string(v.flow()) + "/run?draft=1"}))
 			}
-			templ_7745c5c3_Err = PublishButton(v.State).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, PublishButton(v.State))
 			templ_7745c5c3_Buffer.WriteString("</div></div>")
 			if v.Restored > 0 && v.RestoreTx != "" {
 				templ_7745c5c3_Buffer.WriteString("<form class=\"note ok restored\" method=\"post\" action=\"")
-				if templ_7745c5c3_Err = render.URL(components.VersionsURL(v.FlowID)+"/undo").Write(templ_7745c5c3_Buffer, `editor/versions.templ`, 28, 99); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, components.VersionsURL(v.FlowID)+"/undo")
 				templ_7745c5c3_Buffer.WriteString("\">")
-				templ_7745c5c3_Err = components.Icon("circle-check").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("circle-check"))
 				templ_7745c5c3_Buffer.WriteString("<p>The draft equals ")
-				if templ_7745c5c3_Err = render.Text(VersionName(v.Restored)).Write(templ_7745c5c3_Buffer, `editor/versions.templ`, 30, 49); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, VersionName(v.Restored))
 				templ_7745c5c3_Buffer.WriteString(" now. The live version didn’t change.</p><input type=\"hidden\" name=\"tx\" value=\"")
-				if templ_7745c5c3_Err = render.Attribute(v.RestoreTx).Write(templ_7745c5c3_Buffer, `editor/versions.templ`, 31, 54); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, v.RestoreTx)
 				templ_7745c5c3_Buffer.WriteString("\">")
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Undo", Icon: "undo-2", Size: "small"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Undo", Icon: "undo-2", Size: "small"}))
 				templ_7745c5c3_Buffer.WriteString("</form>")
 			}
 			for _, r := range v.Replaced {
-				templ_7745c5c3_Err = replacedNote(r, nil).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, replacedNote(r, nil))
 			}
 			templ_7745c5c3_Buffer.WriteString(" <ol class=\"versions\">")
-			templ_7745c5c3_Err = draftLine(v).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, draftLine(v))
 			for _, l := range v.List {
-				templ_7745c5c3_Err = versionLine(v, l).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, versionLine(v, l))
 			}
 			templ_7745c5c3_Buffer.WriteString("</ol>")
 			if len(v.List) == 0 {
 				templ_7745c5c3_Buffer.WriteString("<p class=\"muted\">Each publish adds a version here. You can view any version, make it live again, or restore it to the draft.</p>")
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
-			templ_7745c5c3_Err = PublishDialog().Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, PublishDialog())
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, layout.Layout(p))
 		return nil
 	})
 }
@@ -117,36 +75,18 @@ func draftLine(v VersionsPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<li class=\"version draft\"><span class=\"mark-line\" aria-hidden=\"true\"></span><div class=\"about\"><h2><a href=\"")
-		if templ_7745c5c3_Err = render.URL(v.flow()).Write(templ_7745c5c3_Buffer, `editor/versions.templ`, 56, 22); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, v.flow())
 		templ_7745c5c3_Buffer.WriteString("\">Draft</a></h2><p>")
-		if templ_7745c5c3_Err = render.Text(v.draftSays()).Write(templ_7745c5c3_Buffer, `editor/versions.templ`, 58, 21); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, v.draftSays())
 		templ_7745c5c3_Buffer.WriteString("</p><p class=\"muted\">Edited ")
-		if templ_7745c5c3_Err = render.Text(" ").Write(templ_7745c5c3_Buffer, `editor/versions.templ`, 60, 16); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = components.Time(v.EditedAt, v.Now).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, " ")
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Time(v.EditedAt, v.Now))
 		templ_7745c5c3_Buffer.WriteString("</p></div><div class=\"acts\">")
 		if v.State.Live > 0 && v.State.Changed {
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "View changes", Size: "small", Href: string(comparePath(v.FlowID, versionWord(v.State.Live), draftWord))}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "View changes", Size: "small", Href: string(comparePath(v.FlowID, versionWord(v.State.Live), draftWord))}))
 		}
-		templ_7745c5c3_Err = components.Press(components.Button{Label: "Open", Size: "small", Href: string(v.flow())}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = components.Press(components.Button{Icon: "download", Title: "Export the draft", Size: "small", Look: components.LookQuiet, Href: string(v.export(0))}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Open", Size: "small", Href: string(v.flow())}))
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Icon: "download", Title: "Export the draft", Size: "small", Look: components.LookQuiet, Href: string(v.export(0))}))
 		templ_7745c5c3_Buffer.WriteString("</div></li>")
 		return nil
 	})
@@ -157,111 +97,56 @@ func versionLine(v VersionsPage, l VersionLine) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<li class=\"")
 			var templ_7745c5c3_Var11 = []any{"version", templ.KV("live", l.Live)}
-			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var11...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var11).String()).Write(templ_7745c5c3_Buffer, `editor/versions.templ`, 1, 0); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+
+			render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var11).String())
 			templ_7745c5c3_Buffer.WriteString("\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute("version-"+versionWord(l.Number)).Write(templ_7745c5c3_Buffer, `editor/versions.templ`, 75, 90); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "version-"+versionWord(l.Number))
 			templ_7745c5c3_Buffer.WriteString("\"")
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 		}
 		templ_7745c5c3_Buffer.WriteString("><span class=\"mark-line\" aria-hidden=\"true\"></span><div class=\"about\"><h2><a href=\"")
-		if templ_7745c5c3_Err = render.URL(v.view(l.Number)).Write(templ_7745c5c3_Buffer, `editor/versions.templ`, 79, 30); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, v.view(l.Number))
 		templ_7745c5c3_Buffer.WriteString("\">")
-		if templ_7745c5c3_Err = render.Text(VersionName(l.Number)).Write(templ_7745c5c3_Buffer, `editor/versions.templ`, 79, 56); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, VersionName(l.Number))
 		templ_7745c5c3_Buffer.WriteString("</a> ")
 		if l.Live {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"tag ok\">")
-			templ_7745c5c3_Err = components.Icon("radio").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("radio"))
 			templ_7745c5c3_Buffer.WriteString(" live</span> ")
 		}
 		if l.Same {
-			templ_7745c5c3_Err = components.Tag(components.ToneNone, "same as the draft").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneNone, "same as the draft"))
 		}
 		templ_7745c5c3_Buffer.WriteString("</h2>")
 		if l.Summary != "" {
 			templ_7745c5c3_Buffer.WriteString("<p>")
-			if templ_7745c5c3_Err = render.Text(l.Summary).Write(templ_7745c5c3_Buffer, `editor/versions.templ`, 91, 18); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, l.Summary)
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		}
 		templ_7745c5c3_Buffer.WriteString("<p class=\"muted\">Published ")
-		if templ_7745c5c3_Err = render.Text(" ").Write(templ_7745c5c3_Buffer, `editor/versions.templ`, 94, 19); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = components.Time(l.At, v.Now).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, " ")
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Time(l.At, v.Now))
 		templ_7745c5c3_Buffer.WriteString(" ")
-		if templ_7745c5c3_Err = render.Text(" by "+l.By).Write(templ_7745c5c3_Buffer, `editor/versions.templ`, 96, 19); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, " by "+l.By)
 		templ_7745c5c3_Buffer.WriteString(" · ")
-		if templ_7745c5c3_Err = render.Text(v.runs(l.Runs)).Write(templ_7745c5c3_Buffer, `editor/versions.templ`, 96, 41); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, v.runs(l.Runs))
 		templ_7745c5c3_Buffer.WriteString(" in 30 days</p></div><div class=\"acts\">")
-		templ_7745c5c3_Err = components.Press(components.Button{Label: "View", Size: "small", Href: string(v.view(l.Number)), Attrs: templ.Attributes{"aria-label": "View " + VersionName(l.Number)}}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = components.Press(components.Button{Label: "Compare", Size: "small", Href: string(comparePath(v.FlowID, versionWord(l.Number), draftWord)), Attrs: templ.Attributes{"aria-label": "Compare " + VersionName(l.Number) + " with the draft"}}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "View", Size: "small", Href: string(v.view(l.Number)), Attrs: templ.Attributes{"aria-label": "View " + VersionName(l.Number)}}))
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Compare", Size: "small", Href: string(comparePath(v.FlowID, versionWord(l.Number), draftWord)), Attrs: templ.Attributes{"aria-label": "Compare " + VersionName(l.Number) + " with the draft"}}))
 		if !v.State.ReadOnly && !l.Live {
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Make live", Size: "small", Href: v.version(l.Number, "live"), Attrs: templ.Attributes{"aria-label": "Make " + VersionName(l.Number) + " live"}}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Make live", Size: "small", Href: v.version(l.Number, "live"), Attrs: templ.Attributes{"aria-label": "Make " + VersionName(l.Number) + " live"}}))
 		}
 		if !v.State.ReadOnly && !l.Same {
 			templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(v.version(l.Number, "restore"))).Write(templ_7745c5c3_Buffer, `editor/versions.templ`, 106, 78); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL(v.version(l.Number, "restore")))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Restore", Size: "small", Title: "Make the draft equal to " + VersionName(l.Number) + "; it can be undone", Attrs: templ.Attributes{"aria-label": "Restore " + VersionName(l.Number) + " to the draft"}}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Restore", Size: "small", Title: "Make the draft equal to " + VersionName(l.Number) + "; it can be undone", Attrs: templ.Attributes{"aria-label": "Restore " + VersionName(l.Number) + " to the draft"}}))
 			templ_7745c5c3_Buffer.WriteString("</form>")
 		}
-		templ_7745c5c3_Err = components.Press(components.Button{Icon: "download", Title: "Export " + VersionName(l.Number), Size: "small", Look: components.LookQuiet, Href: string(v.export(l.Number))}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Icon: "download", Title: "Export " + VersionName(l.Number), Size: "small", Look: components.LookQuiet, Href: string(v.export(l.Number))}))
 		templ_7745c5c3_Buffer.WriteString("</div></li>")
 		return nil
 	})
@@ -274,57 +159,31 @@ func MakeLive(p layout.Page, f LiveForm) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var22 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-			templ_7745c5c3_Err = components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: f.FlowID, Name: f.Name, Live: f.Live, Here: "Versions", Under: VersionName(f.Number)}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.FlowCrumbs(components.FlowHead{FlowFacts: p.Flow, ID: f.FlowID, Name: f.Name, Live: f.Live, Here: "Versions", Under: VersionName(f.Number)}))
 			templ_7745c5c3_Buffer.WriteString("<div class=\"card publish reading\"><h1>")
-			if templ_7745c5c3_Err = render.Text(f.title()).Write(templ_7745c5c3_Buffer, `editor/versions.templ`, 120, 18); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.title())
 			templ_7745c5c3_Buffer.WriteString("</h1><div class=\"body\"><form method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(f.page().version(f.Number, "live"))).Write(templ_7745c5c3_Buffer, `editor/versions.templ`, 122, 82); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL(f.page().version(f.Number, "live")))
 			templ_7745c5c3_Buffer.WriteString("\" class=\"form\"><p class=\"say\">New runs use ")
-			if templ_7745c5c3_Err = render.Text(VersionName(f.Number)).Write(templ_7745c5c3_Buffer, `editor/versions.templ`, 123, 56); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, VersionName(f.Number))
 			templ_7745c5c3_Buffer.WriteString(" instead of ")
-			if templ_7745c5c3_Err = render.Text(VersionName(f.Live)).Write(templ_7745c5c3_Buffer, `editor/versions.templ`, 123, 91); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, VersionName(f.Live))
 			templ_7745c5c3_Buffer.WriteString(". Runs in progress finish on their version. The draft doesn’t change.</p>")
 			if len(f.Diff.Breaking) > 0 {
-				templ_7745c5c3_Err = breaks(PublishForm{State: PublishState{Live: f.Live}, Diff: f.Diff, Callers: f.Callers}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, breaks(PublishForm{State: PublishState{Live: f.Live}, Diff: f.Diff, Callers: f.Callers}))
 			}
 			if f.Diff.Empty() {
 				templ_7745c5c3_Buffer.WriteString("<p class=\"muted\">Both behave the same; only node positions differ.</p>")
 			} else {
-				templ_7745c5c3_Err = ChangeList(f.Diff).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, ChangeList(f.Diff))
 			}
 			templ_7745c5c3_Buffer.WriteString("<footer>")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Cancel", Href: string(components.VersionsURL(f.FlowID))}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Press(components.Button{Label: f.title(), Look: components.LookPrimary}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Cancel", Href: string(components.VersionsURL(f.FlowID))}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: f.title(), Look: components.LookPrimary}))
 			templ_7745c5c3_Buffer.WriteString("</footer></form></div></div>")
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var22), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var22), templ_7745c5c3_Buffer, layout.Layout(p))
 		return nil
 	})
 }
@@ -336,26 +195,17 @@ func VersionNote(flowID string, n int64, live bool) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"note run replay-note\" role=\"note\">")
-		templ_7745c5c3_Err = components.Icon("history").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("history"))
 		templ_7745c5c3_Buffer.WriteString("<p><b>Viewing ")
-		if templ_7745c5c3_Err = render.Text(VersionName(n)).Write(templ_7745c5c3_Buffer, `editor/versions.templ`, 148, 28); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, VersionName(n))
 		templ_7745c5c3_Buffer.WriteString(" ")
 		if live {
 			templ_7745c5c3_Buffer.WriteString("(live)")
 		}
 		templ_7745c5c3_Buffer.WriteString("</b>. Versions can't be edited.</p><a class=\"btn small\" href=\"")
-		if templ_7745c5c3_Err = render.URL(components.VersionsURL(flowID)).Write(templ_7745c5c3_Buffer, `editor/versions.templ`, 155, 60); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, components.VersionsURL(flowID))
 		templ_7745c5c3_Buffer.WriteString("\">Versions</a> <a class=\"btn small\" href=\"")
-		if templ_7745c5c3_Err = render.URL(templ.SafeURL("/flows/"+url.PathEscape(flowID))).Write(templ_7745c5c3_Buffer, `editor/versions.templ`, 156, 79); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, templ.SafeURL("/flows/"+url.PathEscape(flowID)))
 		templ_7745c5c3_Buffer.WriteString("\">Back to the draft</a></div>")
 		return nil
 	})

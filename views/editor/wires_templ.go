@@ -38,52 +38,35 @@ func Wire(w WireValue) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if w.List {
 			templ_7745c5c3_Buffer.WriteString("<p><b>")
-			if templ_7745c5c3_Err = render.Text(components.Quantity(w.Items, "item")).Write(templ_7745c5c3_Buffer, `editor/wires.templ`, 26, 46); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, components.Quantity(w.Items, "item"))
 			templ_7745c5c3_Buffer.WriteString("</b></p>")
 		}
 		if w.Number != "" {
 			templ_7745c5c3_Buffer.WriteString("<p><b>")
-			if templ_7745c5c3_Err = render.Text(w.Number).Write(templ_7745c5c3_Buffer, `editor/wires.templ`, 30, 16); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, w.Number)
 			templ_7745c5c3_Buffer.WriteString("</b> ")
 			if w.Text != "" && w.Text != w.Number {
 				templ_7745c5c3_Buffer.WriteString("<code>")
-				if templ_7745c5c3_Err = render.Text(w.Text).Write(templ_7745c5c3_Buffer, `editor/wires.templ`, 32, 18); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, w.Text)
 				templ_7745c5c3_Buffer.WriteString("</code>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		} else if w.Image != "" {
 			templ_7745c5c3_Buffer.WriteString("<img src=\"")
-			if templ_7745c5c3_Err = render.URL(w.Image).Write(templ_7745c5c3_Buffer, `editor/wires.templ`, 36, 20); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, w.Image)
 			templ_7745c5c3_Buffer.WriteString("\" alt=\"")
-			if templ_7745c5c3_Err = render.Attribute(w.Text).Write(templ_7745c5c3_Buffer, `editor/wires.templ`, 36, 35); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, w.Text)
 			templ_7745c5c3_Buffer.WriteString("\">")
 		} else if w.Text != "" {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"wire-text\">")
-			if templ_7745c5c3_Err = render.Text(w.Text).Write(templ_7745c5c3_Buffer, `editor/wires.templ`, 38, 31); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, w.Text)
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		} else if !w.List {
 			templ_7745c5c3_Buffer.WriteString("<p>empty text</p>")
 		}
 		templ_7745c5c3_Buffer.WriteString("<footer>")
-		if templ_7745c5c3_Err = render.Text("Run ").Write(templ_7745c5c3_Buffer, `editor/wires.templ`, 43, 10); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = components.Time(w.At, w.Now).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, "Run ")
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Time(w.At, w.Now))
 		templ_7745c5c3_Buffer.WriteString("</footer>")
 		return nil
 	})

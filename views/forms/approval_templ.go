@@ -26,25 +26,14 @@ func Approval(p PublicPage, a ApprovalPage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var2 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"approval-top\">")
-			templ_7745c5c3_Err = layout.Mark().Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, layout.Mark())
 			templ_7745c5c3_Buffer.WriteString("<b>Sluice</b> <span>")
-			if templ_7745c5c3_Err = render.Text(a.Workspace).Write(templ_7745c5c3_Buffer, `forms/approval.templ`, 17, 22); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, a.Workspace)
 			templ_7745c5c3_Buffer.WriteString("</span></div>")
-			templ_7745c5c3_Err = approvalBody(a).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, approvalBody(a))
 			return nil
 		})
-		templ_7745c5c3_Err = public(p.withSheet("approval.css")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, public(p.withSheet("approval.css")))
 		return nil
 	})
 }
@@ -57,17 +46,11 @@ func MemberApproval(p layout.Page, a ApprovalPage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var5 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"public-column\">")
-			templ_7745c5c3_Err = approvalBody(a).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, approvalBody(a))
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p.WithSheet("approval.css")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer, layout.Layout(p.WithSheet("approval.css")))
 		return nil
 	})
 }
@@ -77,76 +60,42 @@ func approvalBody(a ApprovalPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		if a.Done != nil {
-			templ_7745c5c3_Err = approvalDone(a, *a.Done).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, approvalDone(a, *a.Done))
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<header class=\"lede\"><p>")
-			templ_7745c5c3_Err = components.Tag(components.ToneWait, "Waiting for you").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneWait, "Waiting for you"))
 			templ_7745c5c3_Buffer.WriteString("</p><h1>")
-			if templ_7745c5c3_Err = render.Text(a.Title).Write(templ_7745c5c3_Buffer, `forms/approval.templ`, 40, 16); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, a.Title)
 			templ_7745c5c3_Buffer.WriteString("</h1></header>")
 			if a.Message != "" {
 				templ_7745c5c3_Buffer.WriteString("<div class=\"prose\">")
-				templ_7745c5c3_Err = components.Markdown(a.Message).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Markdown(a.Message))
 				templ_7745c5c3_Buffer.WriteString("</div>")
 			}
 			templ_7745c5c3_Buffer.WriteString(" <dl class=\"approval-facts\">")
 			if a.Asker != "" {
 				templ_7745c5c3_Buffer.WriteString("<div>")
-				templ_7745c5c3_Err = components.Icon("user").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("user"))
 				templ_7745c5c3_Buffer.WriteString("<dt>Asked by</dt><dd>")
-				if templ_7745c5c3_Err = render.Text(a.Asker).Write(templ_7745c5c3_Buffer, `forms/approval.templ`, 52, 18); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, a.Asker)
 				templ_7745c5c3_Buffer.WriteString("</dd></div>")
 			}
 			templ_7745c5c3_Buffer.WriteString("<div>")
-			templ_7745c5c3_Err = components.Icon("workflow").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("workflow"))
 			templ_7745c5c3_Buffer.WriteString("<dt>Flow</dt><dd>")
-			if templ_7745c5c3_Err = render.Text(a.Flow).Write(templ_7745c5c3_Buffer, `forms/approval.templ`, 58, 16); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, a.Flow)
 			templ_7745c5c3_Buffer.WriteString("</dd></div><div>")
-			templ_7745c5c3_Err = components.Icon("clock").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("clock"))
 			templ_7745c5c3_Buffer.WriteString("<dt>Expires</dt><dd>")
-			if templ_7745c5c3_Err = render.Text(wording.Moment(a.Expires)).Write(templ_7745c5c3_Buffer, `forms/approval.templ`, 63, 35); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, wording.Moment(a.Expires))
 			templ_7745c5c3_Buffer.WriteString(" <b>")
-			if templ_7745c5c3_Err = render.Text(a.left()).Write(templ_7745c5c3_Buffer, `forms/approval.templ`, 63, 51); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, a.left())
 			templ_7745c5c3_Buffer.WriteString("</b></dd></div></dl>")
 			if a.Call != nil {
-				templ_7745c5c3_Err = approvalCall(*a.Call).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, approvalCall(*a.Call))
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
-			templ_7745c5c3_Err = approvalForm(a, templ.Attributes{"class": "form", "id": "approval"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, approvalForm(a, templ.Attributes{"class": "form", "id": "approval"}))
 		}
 		return nil
 	})
@@ -159,88 +108,46 @@ func ApprovalCard(a ApprovalPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<section class=\"")
 			var templ_7745c5c3_Var13 = []any{"approval-card", templ.KV("open", a.Done == nil)}
-			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var13...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var13).String()).Write(templ_7745c5c3_Buffer, `forms/approval.templ`, 1, 0); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+
+			render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var13).String())
 			templ_7745c5c3_Buffer.WriteString("\" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute(a.label()).Write(templ_7745c5c3_Buffer, `forms/approval.templ`, 75, 91); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, a.label())
 			templ_7745c5c3_Buffer.WriteString("\"")
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 		}
 		templ_7745c5c3_Buffer.WriteString(">")
 		if a.Done != nil {
 			templ_7745c5c3_Buffer.WriteString("<p>")
-			templ_7745c5c3_Err = components.Icon(a.Done.icon()).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon(a.Done.icon()))
 			templ_7745c5c3_Buffer.WriteString("<b>")
-			if templ_7745c5c3_Err = render.Text(a.Title).Write(templ_7745c5c3_Buffer, `forms/approval.templ`, 79, 16); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, a.Title)
 			templ_7745c5c3_Buffer.WriteString("</b> <span>")
-			if templ_7745c5c3_Err = render.Text(a.Done.line()).Write(templ_7745c5c3_Buffer, `forms/approval.templ`, 80, 25); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, a.Done.line())
 			templ_7745c5c3_Buffer.WriteString("</span></p>")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<header>")
-			templ_7745c5c3_Err = components.Tag(components.ToneWait, "Waiting for an answer").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneWait, "Waiting for an answer"))
 			templ_7745c5c3_Buffer.WriteString("<span class=\"much\">")
-			if templ_7745c5c3_Err = render.Text(a.left()).Write(templ_7745c5c3_Buffer, `forms/approval.templ`, 85, 33); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, a.left())
 			templ_7745c5c3_Buffer.WriteString("</span> <a class=\"link\" href=\"")
-			if templ_7745c5c3_Err = render.URL(a.action()).Write(templ_7745c5c3_Buffer, `forms/approval.templ`, 86, 37); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, a.action())
 			templ_7745c5c3_Buffer.WriteString("\">Open page</a></header><h2>")
-			if templ_7745c5c3_Err = render.Text(a.Title).Write(templ_7745c5c3_Buffer, `forms/approval.templ`, 88, 16); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, a.Title)
 			templ_7745c5c3_Buffer.WriteString("</h2>")
 			if a.Message != "" {
 				templ_7745c5c3_Buffer.WriteString("<div class=\"prose\">")
-				templ_7745c5c3_Err = components.Markdown(a.Message).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Markdown(a.Message))
 				templ_7745c5c3_Buffer.WriteString("</div>")
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if a.Call != nil {
-				templ_7745c5c3_Err = approvalCall(*a.Call).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, approvalCall(*a.Call))
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
-			templ_7745c5c3_Err = approvalForm(a, templ.Attributes{"class": "form", "data-hx-post": a.Path, "data-hx-target": "closest .approval-card", "data-hx-swap": "outerHTML"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, approvalForm(a, templ.Attributes{"class": "form", "data-hx-post": a.Path, "data-hx-target": "closest .approval-card", "data-hx-swap": "outerHTML"}))
 		}
 		templ_7745c5c3_Buffer.WriteString("</section>")
 		return nil
@@ -254,54 +161,34 @@ func approvalCall(c ApprovalCall) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"approval-call\"><p><code>")
-		if templ_7745c5c3_Err = render.Text(c.Tool).Write(templ_7745c5c3_Buffer, `forms/approval.templ`, 106, 17); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, c.Tool)
 		templ_7745c5c3_Buffer.WriteString("</code> ")
 		if c.Write {
-			templ_7745c5c3_Err = components.Tag(components.ToneWait, "Write").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneWait, "Write"))
 		} else {
-			templ_7745c5c3_Err = components.Tag(components.ToneNone, "Read").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Tag(components.ToneNone, "Read"))
 		}
 		if c.Destination != "" {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"muted\">to <bdi>")
-			if templ_7745c5c3_Err = render.Text(c.Destination).Write(templ_7745c5c3_Buffer, `forms/approval.templ`, 113, 47); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, c.Destination)
 			templ_7745c5c3_Buffer.WriteString("</bdi></span>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</p>")
 		if c.Reason != "" {
 			templ_7745c5c3_Buffer.WriteString("<figure><figcaption>What the model says</figcaption><blockquote><bdi>")
-			if templ_7745c5c3_Err = render.Text(c.Reason).Write(templ_7745c5c3_Buffer, `forms/approval.templ`, 119, 31); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, c.Reason)
 			templ_7745c5c3_Buffer.WriteString("</bdi></blockquote></figure>")
 		}
 		if c.Untrusted {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"approval-outside\">")
-			templ_7745c5c3_Err = components.Icon("triangle-alert").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("triangle-alert"))
 			templ_7745c5c3_Buffer.WriteString("<span>The agent has read content from outside. Somebody may have written it to get this call.</span></p>")
 		}
 		if len(c.Wider) > 0 {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"approval-outside\">")
-			templ_7745c5c3_Err = components.Icon("triangle-alert").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("triangle-alert"))
 			templ_7745c5c3_Buffer.WriteString("<span>The flow behind this tool ")
-			if templ_7745c5c3_Err = render.Text(strings.Join(c.Wider, ", and ")).Write(templ_7745c5c3_Buffer, `forms/approval.templ`, 131, 69); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, strings.Join(c.Wider, ", and "))
 			templ_7745c5c3_Buffer.WriteString(". It did not when the agent was published.</span></p>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
@@ -314,21 +201,14 @@ func approvalPlain(v ApprovalText, bound bool) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<dl class=\"approval-line plain\"><dt><code>")
-		if templ_7745c5c3_Err = render.Text(v.Name).Write(templ_7745c5c3_Buffer, `forms/approval.templ`, 140, 17); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, v.Name)
 		templ_7745c5c3_Buffer.WriteString("</code> ")
 		if bound {
-			templ_7745c5c3_Err = components.Icon("lock").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("lock"))
 			templ_7745c5c3_Buffer.WriteString("<span class=\"unseen\">set by the flow</span>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</dt><dd><bdi>")
-		if templ_7745c5c3_Err = render.Text(v.Text).Write(templ_7745c5c3_Buffer, `forms/approval.templ`, 146, 19); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, v.Text)
 		templ_7745c5c3_Buffer.WriteString("</bdi></dd></dl>")
 		return nil
 	})
@@ -339,85 +219,43 @@ func approvalForm(a ApprovalPage, attributes templ.Attributes) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(a.action()).Write(templ_7745c5c3_Buffer, `forms/approval.templ`, 151, 40); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, a.action())
 			templ_7745c5c3_Buffer.WriteString("\"")
-			templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "form", attributes)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+			render.Attributes(ctx, templ_7745c5c3_Buffer, "form", attributes)
+
 		}
 		templ_7745c5c3_Buffer.WriteString(">")
 		if a.Error != "" {
-			templ_7745c5c3_Err = components.Note(components.ToneBad, a.Error, "").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneBad, a.Error, ""))
 		}
 		if len(a.Values) > 0 || a.Call != nil && len(a.Call.Bound) > 0 {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"card approval-values\">")
 			for i := range a.Values {
-				templ_7745c5c3_Err = approvalValue(a.Values[i]).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, approvalValue(a.Values[i]))
 			}
 			if a.Call != nil {
 				for _, v := range a.Call.Bound {
-					templ_7745c5c3_Err = approvalPlain(v, true).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, approvalPlain(v, true))
 				}
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
 		}
 		if a.Barred != "" {
-			templ_7745c5c3_Err = components.Note(components.ToneNone, a.Barred, "").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneNone, a.Barred, ""))
 		} else {
 			if a.AskName {
-				templ_7745c5c3_Err = components.Input(components.Field{Name: "name", Label: "Your name", Value: a.Name, Optional: true, Autocomplete: "name", Size: "large"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "name", Label: "Your name", Value: a.Name, Optional: true, Autocomplete: "name", Size: "large"}))
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
-			templ_7745c5c3_Err = components.TextArea(components.Field{Name: "comment", Label: "Comment", Value: a.Comment, Optional: true}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.TextArea(components.Field{Name: "comment", Label: "Comment", Value: a.Comment, Optional: true}))
 			if a.Call != nil && a.Call.All {
-				templ_7745c5c3_Err = components.Checkbox(components.Field{ID: "all-" + a.Call.Tool, Name: "all", Value: "1", Checked: a.All, Label: "Allow all calls of " + a.Call.Tool + " in this run", Help: "Until the agent reads more content from outside."}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Checkbox(components.Field{ID: "all-" + a.Call.Tool, Name: "all", Value: "1", Checked: a.All, Label: "Allow all calls of " + a.Call.Tool + " in this run", Help: "Until the agent reads more content from outside."}))
 			}
 			templ_7745c5c3_Buffer.WriteString(" <div class=\"approval-foot\"><div class=\"bar decide\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Reject", Icon: "x", Size: "large", Name: "decision", Value: "rejected"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Approve", Icon: "check", Look: components.LookPrimary, Size: "large", Name: "decision", Value: "approved"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Reject", Icon: "x", Size: "large", Name: "decision", Value: "rejected"}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Approve", Icon: "check", Look: components.LookPrimary, Size: "large", Name: "decision", Value: "approved"}))
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			if a.AskName {
 				templ_7745c5c3_Buffer.WriteString("<p>No account needed. This link works for one decision.</p>")
@@ -434,57 +272,31 @@ func approvalValue(f ApprovalField) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		if f.Plain != nil && f.Control == nil {
-			templ_7745c5c3_Err = approvalPlain(*f.Plain, false).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, approvalPlain(*f.Plain, false))
 		} else if text, ok := f.short(); ok && f.Control == nil {
 			templ_7745c5c3_Buffer.WriteString("<dl class=\"approval-line\"><dt>")
-			if templ_7745c5c3_Err = render.Text(f.View.Name).Write(templ_7745c5c3_Buffer, `forms/approval.templ`, 195, 20); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.View.Name)
 			templ_7745c5c3_Buffer.WriteString("</dt><dd>")
-			if templ_7745c5c3_Err = render.Text(text).Write(templ_7745c5c3_Buffer, `forms/approval.templ`, 196, 13); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, text)
 			templ_7745c5c3_Buffer.WriteString("</dd></dl>")
 		} else if f.Control == nil {
 			templ_7745c5c3_Buffer.WriteString("<section class=\"value\" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.View.Name).Write(templ_7745c5c3_Buffer, `forms/approval.templ`, 199, 49); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.View.Name)
 			templ_7745c5c3_Buffer.WriteString("\"><header><h2>")
-			if templ_7745c5c3_Err = render.Text(f.View.Name).Write(templ_7745c5c3_Buffer, `forms/approval.templ`, 200, 28); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.View.Name)
 			templ_7745c5c3_Buffer.WriteString("</h2></header>")
-			templ_7745c5c3_Err = components.Value(f.View).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Value(f.View))
 			templ_7745c5c3_Buffer.WriteString("</section>")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"approval-editable\"><span class=\"tag accent\">")
-			templ_7745c5c3_Err = components.Icon("pencil").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("pencil"))
 			templ_7745c5c3_Buffer.WriteString(" Editable</span> ")
 			if f.Control.Type == "number" {
-				templ_7745c5c3_Err = components.Input(*f.Control).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Input(*f.Control))
 			} else if len(f.Control.Options) > 0 {
-				templ_7745c5c3_Err = components.Select(*f.Control).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Select(*f.Control))
 			} else {
-				templ_7745c5c3_Err = components.TextArea(*f.Control).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.TextArea(*f.Control))
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
 		}
@@ -497,50 +309,26 @@ func approvalDone(a ApprovalPage, d ApprovalDone) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<header class=\"lede approval-done\" data-outcome=\"")
-		if templ_7745c5c3_Err = render.Attribute(d.State).Write(templ_7745c5c3_Buffer, `forms/approval.templ`, 221, 58); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, d.State)
 		templ_7745c5c3_Buffer.WriteString("\">")
-		templ_7745c5c3_Err = components.Icon(d.icon()).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon(d.icon()))
 		templ_7745c5c3_Buffer.WriteString("<h1>")
-		if templ_7745c5c3_Err = render.Text(d.heading()).Write(templ_7745c5c3_Buffer, `forms/approval.templ`, 223, 19); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, d.heading())
 		templ_7745c5c3_Buffer.WriteString("</h1><p class=\"intro\">")
-		if templ_7745c5c3_Err = render.Text(d.words()).Write(templ_7745c5c3_Buffer, `forms/approval.templ`, 224, 30); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, d.words())
 		templ_7745c5c3_Buffer.WriteString("</p></header><dl class=\"card approval-record\">")
-		templ_7745c5c3_Err = approvalRecord("Question", a.Title).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, approvalRecord("Question", a.Title))
 		if d.By != "" {
-			templ_7745c5c3_Err = approvalRecord("Decided by", d.By).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, approvalRecord("Decided by", d.By))
 		}
 		if !d.At.IsZero() {
-			templ_7745c5c3_Err = approvalRecord("When", wording.Moment(d.At)).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, approvalRecord("When", wording.Moment(d.At)))
 		}
 		for _, v := range d.Values {
-			templ_7745c5c3_Err = approvalRecord(v.Name, approvalText(v.Value)).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, approvalRecord(v.Name, approvalText(v.Value)))
 		}
 		if d.Comment != "" {
-			templ_7745c5c3_Err = approvalRecord("Comment", d.Comment).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, approvalRecord("Comment", d.Comment))
 		}
 		templ_7745c5c3_Buffer.WriteString("</dl>")
 		if a.AskName {
@@ -555,13 +343,9 @@ func approvalRecord(name, value string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div><dt>")
-		if templ_7745c5c3_Err = render.Text(name).Write(templ_7745c5c3_Buffer, `forms/approval.templ`, 248, 12); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, name)
 		templ_7745c5c3_Buffer.WriteString("</dt><dd>")
-		if templ_7745c5c3_Err = render.Text(value).Write(templ_7745c5c3_Buffer, `forms/approval.templ`, 249, 13); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, value)
 		templ_7745c5c3_Buffer.WriteString("</dd></div>")
 		return nil
 	})
@@ -577,57 +361,34 @@ func Approvals(p layout.Page, rows []ApprovalRow) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\"><h1>Waiting for you</h1></div>")
 			if len(rows) == 0 {
 				templ_7745c5c3_Var45 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-					templ_7745c5c3_Err = components.Press(components.Button{Label: "Go to runs", Href: "/runs"}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Go to runs", Href: "/runs"}))
 					return nil
 				})
-				templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "user-check", Title: "Nothing is waiting", Text: "Runs that stop at an Approval node are listed here until somebody answers."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var45), templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var45), templ_7745c5c3_Buffer, components.EmptyState(components.Empty{Icon: "user-check", Title: "Nothing is waiting", Text: "Runs that stop at an Approval node are listed here until somebody answers."}))
 			} else {
 				templ_7745c5c3_Var46 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 					templ_7745c5c3_Buffer.WriteString("<thead><tr><th scope=\"col\">Question</th><th scope=\"col\">Asked</th><th scope=\"col\">Expires</th></tr></thead> <tbody>")
 					for _, r := range rows {
 						templ_7745c5c3_Buffer.WriteString("<tr><td class=\"question\"><a class=\"row\" href=\"")
-						if templ_7745c5c3_Err = render.URL(templ.SafeURL(r.Path)).Write(templ_7745c5c3_Buffer, `forms/approval.templ`, 276, 51); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.URL(templ_7745c5c3_Buffer, templ.SafeURL(r.Path))
 						templ_7745c5c3_Buffer.WriteString("\" dir=\"auto\">")
-						if templ_7745c5c3_Err = render.Text(r.Title).Write(templ_7745c5c3_Buffer, `forms/approval.templ`, 276, 74); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, r.Title)
 						templ_7745c5c3_Buffer.WriteString("</a> <small class=\"muted\" dir=\"auto\">")
-						if templ_7745c5c3_Err = render.Text(r.Flow).Write(templ_7745c5c3_Buffer, `forms/approval.templ`, 277, 48); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, r.Flow)
 						templ_7745c5c3_Buffer.WriteString("</small></td><td class=\"when\">")
-						templ_7745c5c3_Err = components.Time(r.Asked, r.Now).Render(ctx, templ_7745c5c3_Buffer)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Component(ctx, templ_7745c5c3_Buffer, components.Time(r.Asked, r.Now))
 						templ_7745c5c3_Buffer.WriteString("</td><td class=\"nowrap\">")
-						if templ_7745c5c3_Err = render.Text(r.left()).Write(templ_7745c5c3_Buffer, `forms/approval.templ`, 282, 36); templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+						render.Text(templ_7745c5c3_Buffer, r.left())
 						templ_7745c5c3_Buffer.WriteString("</td></tr>")
 					}
 					templ_7745c5c3_Buffer.WriteString("</tbody>")
 					return nil
 				})
-				templ_7745c5c3_Err = components.Table("Waiting for you").Render(templ.WithChildren(ctx, templ_7745c5c3_Var46), templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var46), templ_7745c5c3_Buffer, components.Table("Waiting for you"))
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var44), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var44), templ_7745c5c3_Buffer, layout.Layout(p))
 		return nil
 	})
 }

@@ -21,65 +21,33 @@ func Chat(p PublicPage, c ChatPage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var2 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			{
-				templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-				templ_7745c5c3_Buffer := templ.GetBuffer()
-				var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 				templ_7745c5c3_Buffer.WriteString("<div id=\"chat\"")
-				templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "div", c.data())
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+				render.Attributes(ctx, templ_7745c5c3_Buffer, "div", c.data())
+
 			}
 			templ_7745c5c3_Buffer.WriteString("><header class=\"chat-bar\"><h1>")
-			if templ_7745c5c3_Err = render.Text(c.Title).Write(templ_7745c5c3_Buffer, `forms/chat.templ`, 11, 17); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, c.Title)
 			templ_7745c5c3_Buffer.WriteString("</h1><button type=\"button\" class=\"btn quiet small script-only\" data-new hidden>")
-			templ_7745c5c3_Err = components.Icon("square-pen").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("square-pen"))
 			templ_7745c5c3_Buffer.WriteString(" New chat</button></header><div class=\"chat-log\" id=\"chat-log\" role=\"log\" aria-live=\"off\" aria-label=\"Conversation\" tabindex=\"0\"><div class=\"chat-start\"><p class=\"chat-title\" aria-hidden=\"true\">")
-			if templ_7745c5c3_Err = render.Text(c.Title).Write(templ_7745c5c3_Buffer, `forms/chat.templ`, 19, 55); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, c.Title)
 			templ_7745c5c3_Buffer.WriteString("</p>")
 			if c.Intro != "" {
 				templ_7745c5c3_Buffer.WriteString("<p class=\"intro\">")
-				if templ_7745c5c3_Err = render.Text(c.Intro).Write(templ_7745c5c3_Buffer, `forms/chat.templ`, 21, 32); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, c.Intro)
 				templ_7745c5c3_Buffer.WriteString("</p>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</div></div><form id=\"ask\" class=\"chat-form\" method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(p.path()).Write(templ_7745c5c3_Buffer, `forms/chat.templ`, 25, 67); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, p.path())
 			templ_7745c5c3_Buffer.WriteString("\" enctype=\"multipart/form-data\"><button type=\"button\" class=\"btn only chat-down script-only\" data-down hidden aria-label=\"Scroll to the latest message\" title=\"Scroll to the latest message\">")
-			templ_7745c5c3_Err = components.Icon("arrow-down").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("arrow-down"))
 			templ_7745c5c3_Buffer.WriteString("</button> ")
 			if c.Error != "" {
-				templ_7745c5c3_Err = components.Note(components.ToneBad, c.Error, "").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneBad, c.Error, ""))
 			}
 			templ_7745c5c3_Buffer.WriteString("<input type=\"hidden\" name=\"once\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(c.Once).Write(templ_7745c5c3_Buffer, `forms/chat.templ`, 32, 51); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, c.Once)
 			templ_7745c5c3_Buffer.WriteString("\"> ")
 			if len(c.Fields) > 0 {
 				templ_7745c5c3_Buffer.WriteString("<details class=\"chat-settings\"")
@@ -88,67 +56,38 @@ func Chat(p PublicPage, c ChatPage) templ.Component {
 				}
 				templ_7745c5c3_Buffer.WriteString("><summary>Settings</summary><div class=\"form\">")
 				for i := range c.Fields {
-					templ_7745c5c3_Err = formField(c.Fields[i]).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, formField(c.Fields[i]))
 				}
 				templ_7745c5c3_Buffer.WriteString("</div></details>")
 			}
 			templ_7745c5c3_Buffer.WriteString("<div class=\"composer\"><ul class=\"chat-files\" aria-label=\"Attached pictures\" hidden></ul><textarea id=\"message\" name=\"")
-			if templ_7745c5c3_Err = render.Attribute(c.Name).Write(templ_7745c5c3_Buffer, `forms/chat.templ`, 45, 41); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, c.Name)
 			templ_7745c5c3_Buffer.WriteString("\" rows=\"1\" placeholder=\"Message\" aria-label=\"Message\" autofocus>")
-			if templ_7745c5c3_Err = render.Text(c.Text).Write(templ_7745c5c3_Buffer, `forms/chat.templ`, 45, 114); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, c.Text)
 			templ_7745c5c3_Buffer.WriteString("</textarea><div class=\"composer-bar\">")
 			if c.Pictures {
 				templ_7745c5c3_Buffer.WriteString("<label class=\"btn quiet only attach\" title=\"Attach a picture\">")
-				templ_7745c5c3_Err = components.Icon("image-plus").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("image-plus"))
 				templ_7745c5c3_Buffer.WriteString("<input type=\"file\" class=\"unseen\" id=\"picture\" name=\"")
-				if templ_7745c5c3_Err = render.Attribute(c.Picture).Write(templ_7745c5c3_Buffer, `forms/chat.templ`, 50, 71); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, c.Picture)
 				templ_7745c5c3_Buffer.WriteString("\" accept=\"")
-				if templ_7745c5c3_Err = render.Attribute(c.Accept).Write(templ_7745c5c3_Buffer, `forms/chat.templ`, 50, 91); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, c.Accept)
 				templ_7745c5c3_Buffer.WriteString("\" aria-label=\"Attach a picture\"></label> ")
 			}
 			templ_7745c5c3_Buffer.WriteString("<button type=\"submit\" class=\"btn primary only send\" data-send aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute(c.send()).Write(templ_7745c5c3_Buffer, `forms/chat.templ`, 53, 89); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, c.send())
 			templ_7745c5c3_Buffer.WriteString("\" title=\"")
-			if templ_7745c5c3_Err = render.Attribute(c.send()).Write(templ_7745c5c3_Buffer, `forms/chat.templ`, 53, 108); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, c.send())
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = components.Icon("arrow-up").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("arrow-up"))
 			templ_7745c5c3_Buffer.WriteString("</button> <button type=\"button\" class=\"btn primary only send script-only\" data-stop hidden aria-label=\"Stop\" title=\"Stop\">")
-			templ_7745c5c3_Err = components.Icon("square").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("square"))
 			templ_7745c5c3_Buffer.WriteString("</button></div></div></form><p class=\"chat-note\">")
-			if templ_7745c5c3_Err = render.Text(c.privacy()).Write(templ_7745c5c3_Buffer, `forms/chat.templ`, 62, 37); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, c.privacy())
 			templ_7745c5c3_Buffer.WriteString("</p></div>")
 			return nil
 		})
-		templ_7745c5c3_Err = public(p.forChat()).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, public(p.forChat()))
 		return nil
 	})
 }

@@ -25,110 +25,59 @@ func public(p PublicPage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<!doctype html>")
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<html lang=\"en\" class=\"")
 			var templ_7745c5c3_Var2 = []any{p.Theme.Class()}
-			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var2...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var2).String()).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 1, 0); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+
+			render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var2).String())
 			templ_7745c5c3_Buffer.WriteString("\"")
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 		}
 		templ_7745c5c3_Buffer.WriteString("><head><meta charset=\"utf-8\"><title>")
-		if templ_7745c5c3_Err = render.Text(p.Title).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 15, 19); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, p.Title)
 		templ_7745c5c3_Buffer.WriteString("</title><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><meta name=\"color-scheme\" content=\"light dark\">")
 		if p.About != "" {
 			templ_7745c5c3_Buffer.WriteString("<meta name=\"description\" content=\"")
-			if templ_7745c5c3_Err = render.Attribute(about(p.About)).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 19, 53); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, about(p.About))
 			templ_7745c5c3_Buffer.WriteString("\">")
 		}
 		if p.Unlisted {
 			templ_7745c5c3_Buffer.WriteString("<meta name=\"robots\" content=\"noindex, nofollow\">")
 		}
 		templ_7745c5c3_Buffer.WriteString("<link rel=\"icon\" type=\"image/svg+xml\" href=\"")
-		if templ_7745c5c3_Err = render.URL(static.URL("favicon.svg")).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 24, 73); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, static.URL("favicon.svg"))
 		templ_7745c5c3_Buffer.WriteString("\"><link rel=\"stylesheet\" href=\"")
-		if templ_7745c5c3_Err = render.URL(static.URL("app.css")).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 25, 54); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, static.URL("app.css"))
 		templ_7745c5c3_Buffer.WriteString("\"><link rel=\"stylesheet\" href=\"")
-		if templ_7745c5c3_Err = render.URL(static.URL("pages.css")).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 26, 56); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, static.URL("pages.css"))
 		templ_7745c5c3_Buffer.WriteString("\"><link rel=\"stylesheet\" href=\"")
-		if templ_7745c5c3_Err = render.URL(static.URL("public.css")).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 27, 57); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, static.URL("public.css"))
 		templ_7745c5c3_Buffer.WriteString("\">")
 		for _, sheet := range p.Sheets {
 			templ_7745c5c3_Buffer.WriteString("<link rel=\"stylesheet\" href=\"")
-			if templ_7745c5c3_Err = render.URL(static.URL(sheet)).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 29, 51); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, static.URL(sheet))
 			templ_7745c5c3_Buffer.WriteString("\">")
 		}
 		templ_7745c5c3_Buffer.WriteString("<script type=\"module\" src=\"")
-		if templ_7745c5c3_Err = render.URL(static.URL(p.script())).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 31, 53); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, static.URL(p.script()))
 		templ_7745c5c3_Buffer.WriteString("\"></script>")
 		if p.Refresh {
 			templ_7745c5c3_Buffer.WriteString("<noscript><meta http-equiv=\"refresh\" content=\"2\"></noscript>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</head>")
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<body class=\"")
 			var templ_7745c5c3_Var12 = []any{"public", templ.KV("chatting", p.Chat)}
-			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var12...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var12).String()).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 1, 0); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+
+			render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var12).String())
 			templ_7745c5c3_Buffer.WriteString("\" data-icons=\"")
-			if templ_7745c5c3_Err = render.Attribute(static.URL("icons.svg")).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 36, 93); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, static.URL("icons.svg"))
 			templ_7745c5c3_Buffer.WriteString("\"")
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 		}
 		templ_7745c5c3_Buffer.WriteString("><main id=\"main\">")
-		templ_7745c5c3_Err = templ_7745c5c3_Var1.Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var1)
 		templ_7745c5c3_Buffer.WriteString("</main><footer>Made with Sluice</footer><div id=\"live\" class=\"unseen\" role=\"status\" aria-live=\"polite\"></div><div id=\"toasts\" class=\"toasts\"></div></body></html>")
 		return nil
 	})
@@ -142,64 +91,40 @@ func Form(p PublicPage, f FormPage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var16 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<header class=\"lede\"><h1>")
-			if templ_7745c5c3_Err = render.Text(f.Title).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 51, 16); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.Title)
 			templ_7745c5c3_Buffer.WriteString("</h1>")
 			if f.Intro != "" {
 				templ_7745c5c3_Buffer.WriteString("<p class=\"intro\">")
-				if templ_7745c5c3_Err = render.Text(f.Intro).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 53, 30); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, f.Intro)
 				templ_7745c5c3_Buffer.WriteString("</p>")
 			}
 			templ_7745c5c3_Buffer.WriteString("</header><form class=\"form card\" id=\"ask\" method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(p.path()).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 56, 66); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, p.path())
 			templ_7745c5c3_Buffer.WriteString("\" enctype=\"multipart/form-data\">")
 			if f.Error != "" {
-				templ_7745c5c3_Err = components.Note(components.ToneBad, f.Error, "").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneBad, f.Error, ""))
 			}
 			templ_7745c5c3_Buffer.WriteString("<input type=\"hidden\" name=\"once\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.Once).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 60, 50); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.Once)
 			templ_7745c5c3_Buffer.WriteString("\"> ")
 			if f.Again != "" {
 				templ_7745c5c3_Buffer.WriteString("<input type=\"hidden\" name=\"again\" value=\"")
-				if templ_7745c5c3_Err = render.Attribute(f.Again).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 62, 53); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, f.Again)
 				templ_7745c5c3_Buffer.WriteString("\"> ")
 			}
 			if f.Continue != "" {
 				templ_7745c5c3_Buffer.WriteString("<input type=\"hidden\" name=\"continue\" value=\"")
-				if templ_7745c5c3_Err = render.Attribute(f.Continue).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 65, 59); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, f.Continue)
 				templ_7745c5c3_Buffer.WriteString("\"><p class=\"help\">Continues your conversation: earlier questions and answers are remembered.</p>")
 			}
 			for i := range f.Fields {
-				templ_7745c5c3_Err = formField(f.Fields[i]).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, formField(f.Fields[i]))
 			}
-			templ_7745c5c3_Err = components.Press(components.Button{Label: f.button(), Busy: "Sending…", Look: components.LookPrimary, Size: "large"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: f.button(), Busy: "Sending…", Look: components.LookPrimary, Size: "large"}))
 			templ_7745c5c3_Buffer.WriteString("</form>")
 			return nil
 		})
-		templ_7745c5c3_Err = public(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer, public(p))
 		return nil
 	})
 }
@@ -210,42 +135,21 @@ func formField(f FormField) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		switch {
 		case f.Radio:
-			templ_7745c5c3_Err = formRadios(f).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, formRadios(f))
 		case len(f.Options) > 0:
-			templ_7745c5c3_Err = components.Select(f.Control()).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Select(f.Control()))
 		case f.Type == "number", f.Short:
-			templ_7745c5c3_Err = components.Input(f.Control()).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Input(f.Control()))
 		case f.Type == "boolean":
 			templ_7745c5c3_Buffer.WriteString("<div class=\"switch\">")
-			templ_7745c5c3_Err = components.Checkbox(f.Control()).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Checkbox(f.Control()))
 			templ_7745c5c3_Buffer.WriteString("</div>")
 		case f.Type == "secret":
-			templ_7745c5c3_Err = components.Input(f.Control()).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Input(f.Control()))
 		case f.Type == "file":
-			templ_7745c5c3_Err = formFile(f).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, formFile(f))
 		default:
-			templ_7745c5c3_Err = components.TextArea(f.area()).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.TextArea(f.area()))
 		}
 		return nil
 	})
@@ -258,15 +162,11 @@ func formRadios(f FormField) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<fieldset class=\"field radios\"")
 		if f.described() != "" {
 			templ_7745c5c3_Buffer.WriteString(" aria-describedby=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.described()).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 101, 35); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.described())
 			templ_7745c5c3_Buffer.WriteString("\"")
 		}
 		templ_7745c5c3_Buffer.WriteString("><legend class=\"label\">")
-		if templ_7745c5c3_Err = render.Text(f.Label).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 105, 12); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, f.Label)
 		templ_7745c5c3_Buffer.WriteString(" ")
 		if f.Optional {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"optional\">optional</span>")
@@ -274,17 +174,11 @@ func formRadios(f FormField) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("</legend> ")
 		for i, o := range f.Options {
 			templ_7745c5c3_Buffer.WriteString("<div><input type=\"radio\" id=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.radioID(i)).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 112, 41); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.radioID(i))
 			templ_7745c5c3_Buffer.WriteString("\" name=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.Name).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 112, 57); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.Name)
 			templ_7745c5c3_Buffer.WriteString("\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(o.Value).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 112, 75); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, o.Value)
 			templ_7745c5c3_Buffer.WriteString("\"")
 			if o.Value == f.Value {
 				templ_7745c5c3_Buffer.WriteString(" checked")
@@ -293,19 +187,12 @@ func formRadios(f FormField) templ.Component {
 				templ_7745c5c3_Buffer.WriteString(" required")
 			}
 			templ_7745c5c3_Buffer.WriteString("> <label for=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.radioID(i)).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 113, 29); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.radioID(i))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(o.Label).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 113, 41); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, o.Label)
 			templ_7745c5c3_Buffer.WriteString("</label></div>")
 		}
-		templ_7745c5c3_Err = components.FieldNotes(f.Field).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.FieldNotes(f.Field))
 		templ_7745c5c3_Buffer.WriteString("</fieldset>")
 		return nil
 	})
@@ -316,62 +203,29 @@ func formFile(f FormField) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"field\">")
-		templ_7745c5c3_Err = components.FieldLabel(f.Field).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.FieldLabel(f.Field))
 		if f.Last != nil {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"last-file\">")
-			templ_7745c5c3_Err = components.Icon("file").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("file"))
 			templ_7745c5c3_Buffer.WriteString("<span>")
-			if templ_7745c5c3_Err = render.Text(f.Last.Name).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 126, 23); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.Last.Name)
 			templ_7745c5c3_Buffer.WriteString("</span> <small>")
-			if templ_7745c5c3_Err = render.Text(f.Last.About()).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 127, 27); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, f.Last.About())
 			templ_7745c5c3_Buffer.WriteString(", reused unless you choose another file</small> <input type=\"hidden\" name=\"")
-			if templ_7745c5c3_Err = render.Attribute("last."+f.Name).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 128, 48); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "last."+f.Name)
 			templ_7745c5c3_Buffer.WriteString("\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(f.Last.ID).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 128, 68); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, f.Last.ID)
 			templ_7745c5c3_Buffer.WriteString("\"></p>")
 		}
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<input class=\"input\" type=\"file\"")
-			templ_7745c5c3_Err = templruntime.RenderAttributes(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_ElementWriter, "input", f.fileAttrs())
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+			render.Attributes(ctx, templ_7745c5c3_Buffer, "input", f.fileAttrs())
+
 		}
 		templ_7745c5c3_Buffer.WriteString(">")
-		templ_7745c5c3_Err = components.FileURL(f.RunField).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = components.FieldNotes(f.Field).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.FileURL(f.RunField))
+		render.Component(ctx, templ_7745c5c3_Buffer, components.FieldNotes(f.Field))
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		return nil
 	})
@@ -385,32 +239,19 @@ func FormPassword(p PublicPage, a PasswordAsk) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var38 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<header class=\"lede\"><h1>Password</h1><p class=\"intro\">Ask the person who sent you this link for the password.</p></header><form class=\"form card\" id=\"password\" method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(p.path()+"/password").Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 144, 85); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, p.path()+"/password")
 			templ_7745c5c3_Buffer.WriteString("\">")
 			if a.Ticket != "" {
 				templ_7745c5c3_Buffer.WriteString("<input type=\"hidden\" name=\"ticket\" value=\"")
-				if templ_7745c5c3_Err = render.Attribute(a.Ticket).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 146, 55); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, a.Ticket)
 				templ_7745c5c3_Buffer.WriteString("\">")
 			}
-			templ_7745c5c3_Err = components.Input(components.Field{Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password", Size: "large", Error: a.Error}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Open the form", Look: components.LookPrimary, Size: "large"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password", Size: "large", Error: a.Error}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Open the form", Look: components.LookPrimary, Size: "large"}))
 			templ_7745c5c3_Buffer.WriteString("</form>")
 			return nil
 		})
-		templ_7745c5c3_Err = public(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var38), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var38), templ_7745c5c3_Buffer, public(p))
 		return nil
 	})
 }
@@ -423,42 +264,25 @@ func FormResult(p PublicPage, r FormRun) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var42 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<header class=\"lede\"><h1>")
-			if templ_7745c5c3_Err = render.Text(r.Title).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 158, 16); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, r.Title)
 			templ_7745c5c3_Buffer.WriteString("</h1></header><div id=\"form-run\" class=\"card\"")
 			if r.live() {
 				templ_7745c5c3_Buffer.WriteString(" data-events=\"")
-				if templ_7745c5c3_Err = render.Attribute(r.Path+"/events").Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 164, 36); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Attribute(templ_7745c5c3_Buffer, r.Path+"/events")
 				templ_7745c5c3_Buffer.WriteString("\"")
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			templ_7745c5c3_Err = FormRunBody(r).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, FormRunBody(r))
 			templ_7745c5c3_Buffer.WriteString("</div><p class=\"help\"><span>Only people with the link to this page can see it. The link works until <time datetime=\"")
-			if templ_7745c5c3_Err = render.Attribute(components.MachineTime(r.Until)).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 172, 52); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, components.MachineTime(r.Until))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(wording.Day(r.Until)).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 172, 77); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, wording.Day(r.Until))
 			templ_7745c5c3_Buffer.WriteString("</time>.</span>")
-			templ_7745c5c3_Err = components.CopyButton("Copy link to this page", r.URL).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.CopyButton("Copy link to this page", r.URL))
 			templ_7745c5c3_Buffer.WriteString("</p>")
 			return nil
 		})
-		templ_7745c5c3_Err = public(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var42), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var42), templ_7745c5c3_Buffer, public(p))
 		return nil
 	})
 }
@@ -470,49 +294,28 @@ func FormRunBody(r FormRun) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"form-state\" data-state=\"")
-		if templ_7745c5c3_Err = render.Attribute(string(r.State)).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 181, 53); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, string(r.State))
 		templ_7745c5c3_Buffer.WriteString("\">")
 		switch {
 		case r.live():
 			templ_7745c5c3_Buffer.WriteString("<p class=\"now\">")
-			if templ_7745c5c3_Err = render.Text(r.words()).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 184, 30); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, r.words())
 			templ_7745c5c3_Buffer.WriteString("</p><progress value=\"")
-			if templ_7745c5c3_Err = render.Attribute(components.Count(r.Done)).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 185, 46); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, components.Count(r.Done))
 			templ_7745c5c3_Buffer.WriteString("\" max=\"")
-			if templ_7745c5c3_Err = render.Attribute(components.Count(max(r.All, 1))).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 185, 86); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, components.Count(max(r.All, 1)))
 			templ_7745c5c3_Buffer.WriteString("\" aria-label=\"Steps done\"></progress><p class=\"much\">")
-			if templ_7745c5c3_Err = render.Text(r.steps()).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 186, 31); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, r.steps())
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		case r.Problem != "":
-			templ_7745c5c3_Err = components.Note(components.ToneBad, r.words(), r.Problem).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneBad, r.words(), r.Problem))
 		case r.State == "canceled":
-			templ_7745c5c3_Err = components.Note(components.ToneNone, "The run was canceled.", "").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneNone, "The run was canceled.", ""))
 		default:
 			templ_7745c5c3_Buffer.WriteString("<p class=\"now\">")
-			templ_7745c5c3_Err = components.Icon("circle-check").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("circle-check"))
 			templ_7745c5c3_Buffer.WriteString(" ")
-			if templ_7745c5c3_Err = render.Text(r.words()).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 194, 16); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, r.words())
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
@@ -523,45 +326,26 @@ func FormRunBody(r FormRun) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"nothing\">This run has no outputs.</p>")
 		}
 		for i := range r.Outputs {
-			templ_7745c5c3_Err = formOutput(r.Outputs[i]).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, formOutput(r.Outputs[i]))
 		}
 		templ_7745c5c3_Buffer.WriteString("<div class=\"bar\">")
 		if r.live() {
 			templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(r.Path+"/cancel")).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 209, 65); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL(r.Path+"/cancel"))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Cancel"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Cancel"}))
 			templ_7745c5c3_Buffer.WriteString("</form>")
 		} else {
 			if r.Continue != "" {
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Continue", Icon: "message-square", Look: components.LookPrimary, Href: r.Continue}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Run again", Icon: "repeat", Href: r.Again}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Continue", Icon: "message-square", Look: components.LookPrimary, Href: r.Continue}))
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Run again", Icon: "repeat", Href: r.Again}))
 			} else {
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Run again", Icon: "repeat", Look: components.LookPrimary, Href: r.Again}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Run again", Icon: "repeat", Look: components.LookPrimary, Href: r.Again}))
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if r.Problem != "" {
 				templ_7745c5c3_Buffer.WriteString("<small class=\"much\">Reference ")
-				if templ_7745c5c3_Err = render.Text(r.Reference).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 220, 47); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, r.Reference)
 				templ_7745c5c3_Buffer.WriteString("</small>")
 			}
 		}
@@ -575,48 +359,29 @@ func formOutput(o FormOutput) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<section class=\"value\" data-output=\"")
-		if templ_7745c5c3_Err = render.Attribute(o.Name).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 227, 44); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, o.Name)
 		templ_7745c5c3_Buffer.WriteString("\"")
 		if o.Pending {
 			templ_7745c5c3_Buffer.WriteString(" hidden")
 		}
 		templ_7745c5c3_Buffer.WriteString(" aria-label=\"")
-		if templ_7745c5c3_Err = render.Attribute(o.View.Name).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 227, 93); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, o.View.Name)
 		templ_7745c5c3_Buffer.WriteString("\"><header><h2>")
-		if templ_7745c5c3_Err = render.Text(o.View.Name).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 229, 20); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, o.View.Name)
 		templ_7745c5c3_Buffer.WriteString("</h2>")
 		if !o.Pending && o.View.Copied() != "" {
-			templ_7745c5c3_Err = components.CopyButton("Copy "+o.View.Name, o.View.Copied()).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.CopyButton("Copy "+o.View.Name, o.View.Copied()))
 		} else if !o.Pending && o.text() {
 			templ_7745c5c3_Buffer.WriteString("<button type=\"button\" class=\"btn quiet small only copy script-only\" aria-label=\"")
-			if templ_7745c5c3_Err = render.Attribute("Copy "+o.View.Name).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 233, 106); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "Copy "+o.View.Name)
 			templ_7745c5c3_Buffer.WriteString("\" title=\"")
-			if templ_7745c5c3_Err = render.Attribute("Copy "+o.View.Name).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 233, 138); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "Copy "+o.View.Name)
 			templ_7745c5c3_Buffer.WriteString("\" data-copy-from=\"")
-			if templ_7745c5c3_Err = render.Attribute("output-"+o.Name).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 233, 176); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "output-"+o.Name)
 			templ_7745c5c3_Buffer.WriteString("\"><svg class=\"icon todo\" aria-hidden=\"true\"><use href=\"")
-			if templ_7745c5c3_Err = render.URL(components.IconURL("copy")).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 234, 85); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, components.IconURL("copy"))
 			templ_7745c5c3_Buffer.WriteString("\"></use></svg> <svg class=\"icon done\" aria-hidden=\"true\"><use href=\"")
-			if templ_7745c5c3_Err = render.URL(components.IconURL("check")).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 235, 86); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, components.IconURL("check"))
 			templ_7745c5c3_Buffer.WriteString("\"></use></svg></button>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</header>")
@@ -624,22 +389,14 @@ func formOutput(o FormOutput) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"shape\"><div class=\"text\"></div></div>")
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<div id=\"")
-			if templ_7745c5c3_Err = render.Attribute("output-"+o.Name).Write(templ_7745c5c3_Buffer, `forms/forms.templ`, 242, 31); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, "output-"+o.Name)
 			templ_7745c5c3_Buffer.WriteString("\">")
 			if o.Rendered != "" {
 				templ_7745c5c3_Buffer.WriteString("<div class=\"prose cited\">")
-				templ_7745c5c3_Err = components.Markdown(o.Rendered).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Markdown(o.Rendered))
 				templ_7745c5c3_Buffer.WriteString("</div>")
 			} else {
-				templ_7745c5c3_Err = components.Value(o.View).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Value(o.View))
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
 		}

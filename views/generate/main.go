@@ -40,10 +40,7 @@ func replace(pattern, to string) rule {
 const failed = ` if ~Err != nil \{ return ~Err \}`
 
 // value matches an expression, which MAKE turns into a string and WRITE writes.
-const value = `var (~Var\d+) string ~Var\d+, ~Err = MAKE if ~Err != nil \{ return templ\.Error\{Err: ~Err, FileName: (.+?), Line: (\d+), Col: (\d+)\} \} _, ~Err = ~Buffer\.WriteString\(WRITE\)` + failed
-
-// write is the replacement of value.
-const write = `if ~Err = render.$KIND(${2}).Write(~Buffer, ${3}, ${4}, ${5}); ~Err != nil { return ~Err }`
+const value = `var (~Var\d+) string ~Var\d+, ~Err = MAKE if ~Err != nil \{ return templ\.Error\{Err: ~Err, FileName: .+?, Line: \d+, Col: \d+\} \} _, ~Err = ~Buffer\.WriteString\(WRITE\)` + failed
 
 var rules = []rule{
 	replace(`templruntime\.GeneratedTemplate\(func\(~Input templruntime\.GeneratedComponentInput\) \(~Err error\) \{
@@ -56,11 +53,18 @@ var rules = []rule{
 	expression("Attribute", `templruntime\.NewAttributeExpression\((.*)\)\.Resolve\(ctx\)`, `~Var\d+`),
 	expression("URL", `templruntime\.NewAttributeExpression\((.*)\)\.ResolveURL\(ctx\)`, `~Var\d+`),
 	replace(`~Err = templruntime\.WriteString\(~Buffer, \d+, (".*")\)`+failed, `~Buffer.WriteString(${1})`),
+	// An element with classes or a list of attributes has a buffer of its own, for scripts and styles that precede it. Browsers
+	// would refuse those here.
+	replace(`~ElementWriter := ~Buffer ~Buffer := templ\.GetBuffer\(\) var ~ElementScripts \[\]templ\.ComponentScript`, ``),
+	replace(`~Err = templ\.RenderScriptItems\(ctx, ~ElementWriter, ~ElementScripts\.\.\.\)`+failed+` _, ~Err = ~Buffer\.WriteTo\(~ElementWriter\)`+failed+` templ\.ReleaseBuffer\(~Buffer\)`, ``),
+	replace(`~Err = templ\.RenderCSSItems\(ctx, ~\w+, ~Var\d+\.\.\.\)`+failed, ``),
+	replace(`~Err = templruntime\.RenderAttributes\(ctx, ~Buffer, ~\w+, (".*?"), (.*)\)`+failed, `render.Attributes(ctx, ~Buffer, ${1}, ${2})`),
+	replace(`~Err = (.*)\.Render\((ctx|templ\.WithChildren\(ctx, ~Var\d+\)), ~Buffer\)`+failed, `render.Component(${2}, ~Buffer, ${1})`),
 }
 
-// expression returns the rule for the value of an expression.
+// expression returns the rule for the value of an expression. One that also returns an error would not compile.
 func expression(kind, make, writing string) rule {
-	return replace(strings.NewReplacer("MAKE", make, "WRITE", writing).Replace(value), strings.Replace(write, "$KIND", kind, 1))
+	return replace(strings.NewReplacer("MAKE", make, "WRITE", writing).Replace(value), "render."+kind+"(~Buffer, ${2})")
 }
 
 func main() {

@@ -25,55 +25,28 @@ func ErrorPage(p Page, e Problem) templ.Component {
 		if p.Person != nil {
 			templ_7745c5c3_Var2 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_Buffer.WriteString("<div class=\"error-page\">")
-				templ_7745c5c3_Err = ErrorText(e).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, ErrorText(e))
 				templ_7745c5c3_Buffer.WriteString("<div class=\"bar\">")
 				if e.Archived {
-					templ_7745c5c3_Err = components.Press(components.Button{Label: "Go to archive", Look: components.LookPrimary, Href: "/flows?archived=1"}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Go to archive", Look: components.LookPrimary, Href: "/flows?archived=1"}))
 				} else {
-					templ_7745c5c3_Err = components.Press(components.Button{Label: "Go to flows", Look: components.LookPrimary, Href: "/flows"}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Go to flows", Look: components.LookPrimary, Href: "/flows"}))
 				}
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Troubleshooting", Href: "/docs/faq"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Troubleshooting", Href: "/docs/faq"}))
 				templ_7745c5c3_Buffer.WriteString("</div></div>")
 				return nil
 			})
-			templ_7745c5c3_Err = Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, Layout(p))
 		} else {
 			templ_7745c5c3_Var3 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
-				templ_7745c5c3_Err = ErrorText(e.forStrangers()).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, ErrorText(e.forStrangers()))
 				templ_7745c5c3_Buffer.WriteString("<div class=\"bar\">")
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Sign in", Href: "/sign-in"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Troubleshooting", Look: components.LookQuiet, Href: "/docs/faq"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Sign in", Href: "/sign-in"}))
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Troubleshooting", Look: components.LookQuiet, Href: "/docs/faq"}))
 				templ_7745c5c3_Buffer.WriteString("</div>")
 				return nil
 			})
-			templ_7745c5c3_Err = Bare(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer, Bare(p))
 		}
 		return nil
 	})
@@ -86,23 +59,14 @@ func ErrorText(e Problem) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"lede\"><p class=\"detail\">")
-		if templ_7745c5c3_Err = render.Text(strconv.Itoa(e.Status)).Write(templ_7745c5c3_Buffer, `layout/errors.templ`, 39, 44); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, strconv.Itoa(e.Status))
 		templ_7745c5c3_Buffer.WriteString("</p><h1>")
-		if templ_7745c5c3_Err = render.Text(e.Title).Write(templ_7745c5c3_Buffer, `layout/errors.templ`, 40, 15); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, e.Title)
 		templ_7745c5c3_Buffer.WriteString("</h1><p>")
-		if templ_7745c5c3_Err = render.Text(e.Text).Write(templ_7745c5c3_Buffer, `layout/errors.templ`, 41, 13); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, e.Text)
 		templ_7745c5c3_Buffer.WriteString("</p>")
 		if e.RequestID != "" {
-			templ_7745c5c3_Err = components.Code("request ID", e.RequestID).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Code("request ID", e.RequestID))
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")
 		return nil

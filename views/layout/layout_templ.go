@@ -27,35 +27,21 @@ func Layout(p Page) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var2 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<a class=\"skip\" href=\"#main\">Skip to content</a>")
-			templ_7745c5c3_Err = top(p).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, top(p))
 			templ_7745c5c3_Buffer.WriteString("<main id=\"main\" tabindex=\"-1\" class=\"page\">")
 			if p.Unsafe {
-				templ_7745c5c3_Err = components.Note(components.ToneWait, "This connection is not encrypted.", "Anyone on the network can read your session. Put Sluice behind HTTPS before others sign in.").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneWait, "This connection is not encrypted.", "Anyone on the network can read your session. Put Sluice behind HTTPS before others sign in."))
 			}
-			templ_7745c5c3_Err = templ_7745c5c3_Var1.Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var1)
 			templ_7745c5c3_Buffer.WriteString("</main>")
 			if p.Person != nil && p.Version != "" {
 				templ_7745c5c3_Buffer.WriteString("<footer class=\"foot\"><a href=\"/docs/upgrading\">Sluice ")
-				if templ_7745c5c3_Err = render.Text(p.Version).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 23, 68); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Text(templ_7745c5c3_Buffer, p.Version)
 				templ_7745c5c3_Buffer.WriteString("</a> · <a href=\"/licenses\">Licenses</a></footer>")
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = Shell(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, Shell(p))
 		return nil
 	})
 }
@@ -69,17 +55,11 @@ func Bare(p Page) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var5 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"bare\"><main id=\"main\">")
-			templ_7745c5c3_Err = templ_7745c5c3_Var4.Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var4)
 			templ_7745c5c3_Buffer.WriteString("</main></div>")
 			return nil
 		})
-		templ_7745c5c3_Err = Shell(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer, Shell(p))
 		return nil
 	})
 }
@@ -93,22 +73,13 @@ func Welcome(p Page) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Var7 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"bare welcome\"><main id=\"main\">")
-			templ_7745c5c3_Err = templ_7745c5c3_Var6.Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var6)
 			templ_7745c5c3_Buffer.WriteString("</main><aside aria-label=\"About Sluice\"><p class=\"claim\">Draw a flow of AI models.<br>Call it as an API.</p>")
-			templ_7745c5c3_Err = welcomePicture().Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, welcomePicture())
 			templ_7745c5c3_Buffer.WriteString("<p>Connect models, documents and web services on a canvas. Publish it, and one HTTP request runs it.</p></aside></div>")
 			return nil
 		})
-		templ_7745c5c3_Err = Shell(p.WithSheet("welcome.css")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer, Shell(p.WithSheet("welcome.css")))
 		return nil
 	})
 }
@@ -120,38 +91,18 @@ func welcomePicture() templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<svg class=\"flow-picture\" viewBox=\"0 0 520 300\" aria-hidden=\"true\"><path class=\"wire\" d=\"M148 76C172 76 172 76 196 76M324 76C356 76 344 40 376 40M324 76C356 76 344 124 376 124\"></path>")
-		templ_7745c5c3_Err = welcomeNode("20", "48", "api", "log-in", "Ticket", "text").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = welcomeNode("196", "48", "builtin", "tags", "Classify", "4 teams").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = welcomeNode("376", "12", "api", "log-out", "Team", "billing").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = welcomeNode("376", "96", "api", "log-out", "Reply", "text").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, welcomeNode("20", "48", "api", "log-in", "Ticket", "text"))
+		render.Component(ctx, templ_7745c5c3_Buffer, welcomeNode("196", "48", "builtin", "tags", "Classify", "4 teams"))
+		render.Component(ctx, templ_7745c5c3_Buffer, welcomeNode("376", "12", "api", "log-out", "Team", "billing"))
+		render.Component(ctx, templ_7745c5c3_Buffer, welcomeNode("376", "96", "api", "log-out", "Reply", "text"))
 		templ_7745c5c3_Buffer.WriteString("<rect class=\"terminal\" x=\"20\" y=\"186\" width=\"484\" height=\"96\" rx=\"10\"></rect> <text class=\"mono prompt\" x=\"38\" y=\"216\">$ curl …/v1/flow/tickets/run \\</text> <text class=\"mono prompt\" x=\"64\" y=\"238\">-d &apos;")
-		if templ_7745c5c3_Err = render.Text("{").Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 65, 57); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, "{")
 		templ_7745c5c3_Buffer.WriteString("\"ticket\": \"I was charged twice\"")
-		if templ_7745c5c3_Err = render.Text("}").Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 65, 95); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, "}")
 		templ_7745c5c3_Buffer.WriteString("&apos;</text> <text class=\"mono answer\" x=\"38\" y=\"264\">")
-		if templ_7745c5c3_Err = render.Text("{").Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 66, 48); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, "{")
 		templ_7745c5c3_Buffer.WriteString("\"team\": \"billing\", \"reply\": \"Hello Sam, …\"")
-		if templ_7745c5c3_Err = render.Text("}").Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 66, 99); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, "}")
 		templ_7745c5c3_Buffer.WriteString("</text></svg>")
 		return nil
 	})
@@ -162,49 +113,24 @@ func welcomeNode(x, y, group, icon, name, kind string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<svg class=\"")
 			var templ_7745c5c3_Var14 = []any{"card-node", "g-" + group}
-			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var14...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var14).String()).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 1, 0); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+
+			render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var14).String())
 			templ_7745c5c3_Buffer.WriteString("\" x=\"")
-			if templ_7745c5c3_Err = render.Attribute(x).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 71, 47); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, x)
 			templ_7745c5c3_Buffer.WriteString("\" y=\"")
-			if templ_7745c5c3_Err = render.Attribute(y).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 71, 55); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, y)
 			templ_7745c5c3_Buffer.WriteString("\" width=\"128\" height=\"56\" viewBox=\"0 0 128 56\"")
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 		}
 		templ_7745c5c3_Buffer.WriteString("><rect class=\"shell\" x=\"0.5\" y=\"0.5\" width=\"127\" height=\"55\" rx=\"8\"></rect> <rect class=\"sign\" x=\"10\" y=\"16\" width=\"24\" height=\"24\" rx=\"6\"></rect> <svg class=\"icon\" x=\"15\" y=\"21\" width=\"14\" height=\"14\"><use href=\"")
-		if templ_7745c5c3_Err = render.URL(components.IconURL(icon)).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 74, 93); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, components.IconURL(icon))
 		templ_7745c5c3_Buffer.WriteString("\"></use></svg> <text class=\"name\" x=\"42\" y=\"26\">")
-		if templ_7745c5c3_Err = render.Text(name).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 75, 41); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, name)
 		templ_7745c5c3_Buffer.WriteString("</text> <text class=\"kind\" x=\"42\" y=\"41\">")
-		if templ_7745c5c3_Err = render.Text(kind).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 76, 41); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, kind)
 		templ_7745c5c3_Buffer.WriteString("</text></svg>")
 		return nil
 	})
@@ -217,123 +143,72 @@ func Shell(p Page) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<!doctype html>")
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<html lang=\"en\" class=\"")
 			var templ_7745c5c3_Var22 = []any{p.Theme.Class()}
-			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var22...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var22).String()).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 1, 0); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+
+			render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var22).String())
 			templ_7745c5c3_Buffer.WriteString("\"")
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 		}
 		templ_7745c5c3_Buffer.WriteString("><head><meta charset=\"utf-8\"><title>")
-		if templ_7745c5c3_Err = render.Text(p.Title).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 85, 19); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, p.Title)
 		templ_7745c5c3_Buffer.WriteString(" · Sluice</title><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><meta name=\"description\" content=\"Draw a flow of AI models. Call it as an API.\"><meta name=\"color-scheme\" content=\"light dark\"><meta name=\"htmx-config\" content=\"")
-		if templ_7745c5c3_Err = render.Attribute(htmxConfig).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 89, 48); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, htmxConfig)
 		templ_7745c5c3_Buffer.WriteString("\"><link rel=\"icon\" type=\"image/svg+xml\" href=\"")
-		if templ_7745c5c3_Err = render.URL(static.URL("favicon.svg")).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 90, 73); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, static.URL("favicon.svg"))
 		templ_7745c5c3_Buffer.WriteString("\"><link rel=\"stylesheet\" href=\"")
-		if templ_7745c5c3_Err = render.URL(static.URL("app.css")).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 91, 54); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, static.URL("app.css"))
 		templ_7745c5c3_Buffer.WriteString("\">")
 		if p.Canvas {
 			templ_7745c5c3_Buffer.WriteString("<link rel=\"stylesheet\" href=\"")
-			if templ_7745c5c3_Err = render.URL(static.URL("canvas.css")).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 93, 58); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, static.URL("canvas.css"))
 			templ_7745c5c3_Buffer.WriteString("\">")
 			for _, sheet := range []string{"panes.css", "late.css"} {
 				if p.Panes {
 					templ_7745c5c3_Buffer.WriteString("<link rel=\"stylesheet\" href=\"")
-					if templ_7745c5c3_Err = render.URL(static.URL(sheet)).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 96, 53); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.URL(templ_7745c5c3_Buffer, static.URL(sheet))
 					templ_7745c5c3_Buffer.WriteString("\">")
 				} else {
 					templ_7745c5c3_Buffer.WriteString("<link rel=\"stylesheet\" media=\"none\" data-late href=\"")
-					if templ_7745c5c3_Err = render.URL(static.URL(sheet)).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 98, 76); templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+					render.URL(templ_7745c5c3_Buffer, static.URL(sheet))
 					templ_7745c5c3_Buffer.WriteString("\">")
 				}
 			}
 			for _, script := range static.BuilderScripts() {
 				templ_7745c5c3_Buffer.WriteString("<link rel=\"modulepreload\" href=\"")
-				if templ_7745c5c3_Err = render.URL(script).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 102, 44); templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.URL(templ_7745c5c3_Buffer, script)
 				templ_7745c5c3_Buffer.WriteString("\">")
 			}
 		} else {
 			templ_7745c5c3_Buffer.WriteString("<link rel=\"stylesheet\" href=\"")
-			if templ_7745c5c3_Err = render.URL(static.URL("panes.css")).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 105, 57); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, static.URL("panes.css"))
 			templ_7745c5c3_Buffer.WriteString("\"><link rel=\"stylesheet\" href=\"")
-			if templ_7745c5c3_Err = render.URL(static.URL("pages.css")).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 106, 57); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, static.URL("pages.css"))
 			templ_7745c5c3_Buffer.WriteString("\">")
 		}
 		for _, sheet := range p.Sheets {
 			templ_7745c5c3_Buffer.WriteString("<link rel=\"stylesheet\" href=\"")
-			if templ_7745c5c3_Err = render.URL(static.URL(sheet)).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 109, 51); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, static.URL(sheet))
 			templ_7745c5c3_Buffer.WriteString("\">")
 		}
 		templ_7745c5c3_Buffer.WriteString("<script src=\"")
-		if templ_7745c5c3_Err = render.URL(static.URL("first.js")).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 111, 39); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, static.URL("first.js"))
 		templ_7745c5c3_Buffer.WriteString("\"></script><script type=\"module\" src=\"")
-		if templ_7745c5c3_Err = render.URL(static.URL("app.js")).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 112, 51); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.URL(templ_7745c5c3_Buffer, static.URL("app.js"))
 		templ_7745c5c3_Buffer.WriteString("\"></script></head><body data-icons=\"")
-		if templ_7745c5c3_Err = render.Attribute(static.URL("icons.svg")).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 115, 39); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, static.URL("icons.svg"))
 		templ_7745c5c3_Buffer.WriteString("\"")
 		if p.nonce() != "" {
 			templ_7745c5c3_Buffer.WriteString(" data-nonce=\"")
-			if templ_7745c5c3_Err = render.Attribute(p.nonce()).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 117, 26); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, p.nonce())
 			templ_7745c5c3_Buffer.WriteString("\"")
 		}
 		templ_7745c5c3_Buffer.WriteString(">")
-		templ_7745c5c3_Err = templ_7745c5c3_Var21.Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var21)
 		templ_7745c5c3_Buffer.WriteString("<div id=\"live\" class=\"unseen\" role=\"status\" aria-live=\"polite\"></div><div id=\"toasts\" class=\"toasts\">")
 		for _, t := range p.Toasts {
-			templ_7745c5c3_Err = toast(t).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, toast(t))
 		}
 		templ_7745c5c3_Buffer.WriteString("</div></body></html>")
 		return nil
@@ -345,15 +220,9 @@ func top(p Page) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		if p.Person == nil {
-			templ_7745c5c3_Err = topOpen().Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, topOpen())
 		} else {
-			templ_7745c5c3_Err = topSigned(p).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, topSigned(p))
 		}
 		return nil
 	})
@@ -364,66 +233,41 @@ func topSigned(p Page) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<header class=\"top\"><a class=\"brand\" href=\"/flows\">")
-		templ_7745c5c3_Err = Mark().Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, Mark())
 		templ_7745c5c3_Buffer.WriteString(" Sluice</a> ")
 		if p.Workspace != "" && len(p.Workspaces) == 0 {
 			templ_7745c5c3_Buffer.WriteString("<span class=\"workspace\"><span title=\"")
-			if templ_7745c5c3_Err = render.Attribute(p.Workspace).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 146, 52); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, p.Workspace)
 			templ_7745c5c3_Buffer.WriteString("\">")
-			if templ_7745c5c3_Err = render.Text(p.Workspace).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 146, 68); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, p.Workspace)
 			templ_7745c5c3_Buffer.WriteString("</span></span>")
 		} else if p.Workspace != "" {
-			templ_7745c5c3_Err = workspaceMenu(p).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, workspaceMenu(p))
 		}
 		templ_7745c5c3_Buffer.WriteString("<nav class=\"nav\" aria-label=\"Main\">")
 		for _, s := range sections {
 			templ_7745c5c3_Buffer.WriteString("<a href=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(s.path())).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 153, 35); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL(s.path()))
 			templ_7745c5c3_Buffer.WriteString("\"")
 			if s == p.Section {
 				templ_7745c5c3_Buffer.WriteString(" aria-current=\"page\"")
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
-			if templ_7745c5c3_Err = render.Text(string(s)).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 157, 16); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, string(s))
 			templ_7745c5c3_Buffer.WriteString("</a>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</nav>")
 		if p.Waiting > 0 {
 			templ_7745c5c3_Buffer.WriteString("<a class=\"btn small waiting\" href=\"/approvals\" title=\"Waiting for you\">")
-			templ_7745c5c3_Err = components.Icon("user-check").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("user-check"))
 			templ_7745c5c3_Buffer.WriteString("<span class=\"unseen\">Waiting for you:</span> ")
-			if templ_7745c5c3_Err = render.Text(strconv.Itoa(p.Waiting)).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 164, 29); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, strconv.Itoa(p.Waiting))
 			templ_7745c5c3_Buffer.WriteString("</a> ")
 		}
 		templ_7745c5c3_Buffer.WriteString("<button type=\"button\" class=\"btn find\" aria-keyshortcuts=\"Control+K\" title=\"Search (Ctrl+K)\">")
-		templ_7745c5c3_Err = components.Icon("search").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("search"))
 		templ_7745c5c3_Buffer.WriteString("<span class=\"label\">Search</span> <kbd aria-hidden=\"true\">Ctrl K</kbd></button>")
-		templ_7745c5c3_Err = personMenu(*p.Person, p.Theme).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, personMenu(*p.Person, p.Theme))
 		templ_7745c5c3_Buffer.WriteString("</header>")
 		return nil
 	})
@@ -436,15 +280,9 @@ func topOpen() templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<header class=\"top\"><a class=\"brand\" href=\"/docs\">")
-		templ_7745c5c3_Err = Mark().Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, Mark())
 		templ_7745c5c3_Buffer.WriteString(" Sluice</a>")
-		templ_7745c5c3_Err = components.Press(components.Button{Label: "Sign in", Size: "small", Href: "/sign-in"}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Sign in", Size: "small", Href: "/sign-in"}))
 		templ_7745c5c3_Buffer.WriteString("</header>")
 		return nil
 	})
@@ -455,48 +293,23 @@ func personMenu(who Person, theme Theme) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<details class=\"menu\"><summary class=\"who\"><span class=\"avatar\" aria-hidden=\"true\">")
-		if templ_7745c5c3_Err = render.Text(who.Initials()).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 190, 59); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, who.Initials())
 		templ_7745c5c3_Buffer.WriteString("</span> <span class=\"unseen\">You, ")
-		if templ_7745c5c3_Err = render.Text(who.Name).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 191, 39); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, who.Name)
 		templ_7745c5c3_Buffer.WriteString("</span></summary><div class=\"sheet\"><div class=\"me\"><b>")
-		if templ_7745c5c3_Err = render.Text(who.Name).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 194, 32); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, who.Name)
 		templ_7745c5c3_Buffer.WriteString("</b><small>")
-		if templ_7745c5c3_Err = render.Text(who.Email).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 194, 56); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, who.Email)
 		templ_7745c5c3_Buffer.WriteString(" · ")
-		if templ_7745c5c3_Err = render.Text(who.Role).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 194, 72); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, who.Role)
 		templ_7745c5c3_Buffer.WriteString("</small></div><hr><form method=\"post\" action=\"/theme\" data-theme><div class=\"choice\" role=\"group\" aria-label=\"Theme\">")
-		templ_7745c5c3_Err = ThemeButton(theme, ThemeSystem, "monitor", "System").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = ThemeButton(theme, ThemeLight, "sun", "Light").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = ThemeButton(theme, ThemeDark, "moon", "Dark").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, ThemeButton(theme, ThemeSystem, "monitor", "System"))
+		render.Component(ctx, templ_7745c5c3_Buffer, ThemeButton(theme, ThemeLight, "sun", "Light"))
+		render.Component(ctx, templ_7745c5c3_Buffer, ThemeButton(theme, ThemeDark, "moon", "Dark"))
 		templ_7745c5c3_Buffer.WriteString("</div></form><hr><a class=\"item\" href=\"/password\">")
-		templ_7745c5c3_Err = components.Icon("lock").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("lock"))
 		templ_7745c5c3_Buffer.WriteString(" Change password</a><form method=\"post\" action=\"/sign-out\"><button class=\"item\">")
-		templ_7745c5c3_Err = components.Icon("log-out").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("log-out"))
 		templ_7745c5c3_Buffer.WriteString(" Sign out</button></form></div></details>")
 		return nil
 	})
@@ -507,22 +320,13 @@ func ThemeButton(now, theme Theme, icon, label string) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<button name=\"theme\" value=\"")
-		if templ_7745c5c3_Err = render.Attribute(string(theme)).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 219, 43); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, string(theme))
 		templ_7745c5c3_Buffer.WriteString("\" aria-pressed=\"")
-		if templ_7745c5c3_Err = render.Attribute(strconv.FormatBool(now.is(theme))).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 219, 94); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, strconv.FormatBool(now.is(theme)))
 		templ_7745c5c3_Buffer.WriteString("\">")
-		templ_7745c5c3_Err = components.Icon(icon).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon(icon))
 		templ_7745c5c3_Buffer.WriteString(" ")
-		if templ_7745c5c3_Err = render.Text(label).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 221, 9); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, label)
 		templ_7745c5c3_Buffer.WriteString("</button>")
 		return nil
 	})
@@ -533,49 +337,24 @@ func toast(t Toast) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		{
-			templ_7745c5c3_ElementWriter := templ_7745c5c3_Buffer
-			templ_7745c5c3_Buffer := templ.GetBuffer()
-			var templ_7745c5c3_ElementScripts []templ.ComponentScript
+
 			templ_7745c5c3_Buffer.WriteString("<div class=\"")
 			var templ_7745c5c3_Var58 = []any{"toast", string(t.Tone)}
-			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var58...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			if templ_7745c5c3_Err = render.Attribute(templ.CSSClasses(templ_7745c5c3_Var58).String()).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 1, 0); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+
+			render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var58).String())
 			templ_7745c5c3_Buffer.WriteString("\" role=\"status\"")
-			templ_7745c5c3_Err = templ.RenderScriptItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_ElementScripts...)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteTo(templ_7745c5c3_ElementWriter)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ.ReleaseBuffer(templ_7745c5c3_Buffer)
+
 		}
 		templ_7745c5c3_Buffer.WriteString(">")
-		templ_7745c5c3_Err = components.Icon(t.Tone.Icon()).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon(t.Tone.Icon()))
 		templ_7745c5c3_Buffer.WriteString("<p>")
-		if templ_7745c5c3_Err = render.Text(t.Text).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 228, 13); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, t.Text)
 		templ_7745c5c3_Buffer.WriteString("</p>")
 		if t.Undo != "" {
 			templ_7745c5c3_Buffer.WriteString("<form method=\"post\" action=\"")
-			if templ_7745c5c3_Err = render.URL(templ.SafeURL(t.Undo)).Write(templ_7745c5c3_Buffer, `layout/layout.templ`, 230, 53); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.URL(templ_7745c5c3_Buffer, templ.SafeURL(t.Undo))
 			templ_7745c5c3_Buffer.WriteString("\">")
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Undo", Look: components.LookQuiet, Size: "small"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Undo", Look: components.LookQuiet, Size: "small"}))
 			templ_7745c5c3_Buffer.WriteString("</form>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div>")

@@ -22,28 +22,16 @@ func Settings(p Page, now SettingsTab) templ.Component {
 		templ_7745c5c3_Var2 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\"><h1>Settings</h1>")
 			if now == TabMembers {
-				templ_7745c5c3_Err = components.DocsLink("concepts#roles").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.DocsLink("concepts#roles"))
 			}
 			templ_7745c5c3_Buffer.WriteString("</div>")
-			templ_7745c5c3_Err = components.Tabs("Settings", settingsTabs(p, now)).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Tabs("Settings", settingsTabs(p, now)))
 			templ_7745c5c3_Buffer.WriteString("<div class=\"settings\">")
-			templ_7745c5c3_Err = templ_7745c5c3_Var1.Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var1)
 			templ_7745c5c3_Buffer.WriteString("</div>")
 			return nil
 		})
-		templ_7745c5c3_Err = Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer, Layout(p))
 		return nil
 	})
 }
@@ -55,76 +43,45 @@ func workspaceMenu(p Page) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Buffer.WriteString("<div class=\"workspace\"><details class=\"menu\"><summary><span class=\"unseen\">Workspace:</span> <span class=\"name\" title=\"")
-		if templ_7745c5c3_Err = render.Attribute(p.Workspace).Write(templ_7745c5c3_Buffer, `layout/settings.templ`, 27, 42); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Attribute(templ_7745c5c3_Buffer, p.Workspace)
 		templ_7745c5c3_Buffer.WriteString("\">")
-		if templ_7745c5c3_Err = render.Text(p.Workspace).Write(templ_7745c5c3_Buffer, `layout/settings.templ`, 27, 58); templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Text(templ_7745c5c3_Buffer, p.Workspace)
 		templ_7745c5c3_Buffer.WriteString("</span>")
-		templ_7745c5c3_Err = components.Icon("chevron-down").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("chevron-down"))
 		templ_7745c5c3_Buffer.WriteString("</summary><div class=\"sheet\"><form method=\"post\" action=\"/workspaces/switch\">")
 		for _, w := range p.Workspaces {
 			templ_7745c5c3_Buffer.WriteString("<button class=\"item\" name=\"workspace\" value=\"")
-			if templ_7745c5c3_Err = render.Attribute(w.ID).Write(templ_7745c5c3_Buffer, `layout/settings.templ`, 36, 19); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Attribute(templ_7745c5c3_Buffer, w.ID)
 			templ_7745c5c3_Buffer.WriteString("\"")
 			if w.Current {
 				templ_7745c5c3_Buffer.WriteString(" aria-current=\"page\"")
 			}
 			templ_7745c5c3_Buffer.WriteString(">")
 			if w.Current {
-				templ_7745c5c3_Err = components.Icon("check").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("check"))
 			} else {
-				templ_7745c5c3_Err = components.Icon("circle").Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("circle"))
 			}
 			templ_7745c5c3_Buffer.WriteString("<span>")
-			if templ_7745c5c3_Err = render.Text(w.Name).Write(templ_7745c5c3_Buffer, `layout/settings.templ`, 46, 21); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, w.Name)
 			templ_7745c5c3_Buffer.WriteString("<small>")
-			if templ_7745c5c3_Err = render.Text(w.Role).Write(templ_7745c5c3_Buffer, `layout/settings.templ`, 46, 38); templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Text(templ_7745c5c3_Buffer, w.Role)
 			templ_7745c5c3_Buffer.WriteString("</small></span></button>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</form>")
 		if p.MoreWorkspaces {
 			templ_7745c5c3_Buffer.WriteString("<a class=\"item\" href=\"/workspaces\">")
-			templ_7745c5c3_Err = components.Icon("search").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("search"))
 			templ_7745c5c3_Buffer.WriteString(" All workspaces</a>")
 		}
 		templ_7745c5c3_Buffer.WriteString("<hr><a class=\"item\" href=\"/settings/members\">")
-		templ_7745c5c3_Err = components.Icon("users").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("users"))
 		templ_7745c5c3_Buffer.WriteString(" Members</a> <a class=\"item\" href=\"/settings/workspace\">")
-		templ_7745c5c3_Err = components.Icon("settings").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
+		render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("settings"))
 		templ_7745c5c3_Buffer.WriteString(" Workspace settings</a> ")
 		if p.NewWorkspace {
 			templ_7745c5c3_Buffer.WriteString("<a class=\"item\" href=\"/workspaces/new\">")
-			templ_7745c5c3_Err = components.Icon("plus").Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Icon("plus"))
 			templ_7745c5c3_Buffer.WriteString(" New workspace</a>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div></details></div>")

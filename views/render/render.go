@@ -2,8 +2,9 @@
 // each of them. It must not know any page.
 //
 // templ repeats the handling of buffers and errors in every template and after every write. That
-// was half of the machine code of the pages, so ../generate replaces it with calls of this package. Writes
-// are not checked: a buffer remembers its first error, and Template returns it.
+// was half of the machine code of the pages, so ../generate replaces it with calls of this package. Errors
+// are not checked where they occur: a buffer remembers the first error of its writer, other errors end the rendering, and
+// Template returns them.
 package render
 
 import (
@@ -20,8 +21,15 @@ type Context = context.Context
 // Buffer is what a template writes to.
 type Buffer = runtime.Buffer
 
+// failure is the panic with which an error ends the rendering. It leaves out the checks after each of thousands of calls.
+type failure struct{ error }
+
 // Template returns a component that calls f with a buffer over the writer, or with the writer if it is the
-// buffer of the template around it. The error is that of f, or the first one of the writer.
+// buffer of the template around it. The error is that of f or of anything within, or the first one of the writer.
+//
+// Like the others, it is not inlined: each template would have a copy of the closure.
+//
+//go:noinline
 func Template(f func(Context, *Buffer) error) templ.Component {
 	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) (err error) {
 		if err := ctx.Err(); err != nil {
@@ -30,6 +38,13 @@ func Template(f func(Context, *Buffer) error) templ.Component {
 		buffer, existing := runtime.GetBuffer(w)
 		if !existing {
 			defer func() {
+				switch p := recover().(type) {
+				case nil:
+				case failure:
+					err = p.error
+				default:
+					panic(p)
+				}
 				if flushErr := runtime.ReleaseBuffer(buffer); err == nil {
 					err = flushErr
 				}
@@ -39,47 +54,53 @@ func Template(f func(Context, *Buffer) error) templ.Component {
 	})
 }
 
+// check ends the rendering if there is an error.
+func check(err error) {
+	if err != nil {
+		panic(failure{err})
+	}
+}
+
+// Component writes a component within a template.
+//
+//go:noinline
+func Component(ctx Context, b *Buffer, c templ.Component) { check(c.Render(ctx, b)) }
+
+// Attributes writes a list of attributes of an element.
+//
+//go:noinline
+func Attributes(ctx Context, b *Buffer, element string, list templ.Attributer) {
+	check(runtime.RenderAttributes(ctx, b, b, element, list))
+}
+
 // printable are the types of the expressions in templates.
 type printable interface {
 	~int | ~int64 | ~float64 | ~string | ~bool
 }
 
-// Value is the escaped text of an expression, or the error why it does not exist.
-type Value struct {
-	text string
-	err  error
-}
-
-// Text returns the value of an expression between tags. An expression may return an error too.
+// Text writes the value of an expression between tags.
 //
 //go:noinline
-func Text[T printable](v T, errs ...error) Value {
-	text, err := templ.JoinStringErrs(v, errs...)
-	return Value{templ.EscapeString(text), err}
+func Text[T printable](b *Buffer, v T) {
+	text, _ := templ.JoinStringErrs(v) // which returns only errors that it is given
+	b.WriteString(templ.EscapeString(text))
 }
 
-// Attribute returns the value of an attribute.
+// Attribute writes the value of an attribute.
 //
 //go:noinline
-func Attribute[T printable](v T, errs ...error) Value {
-	text, err := runtime.NewAttributeExpression(v, errs...).Resolve(context.Background())
-	return Value{text, err}
+func Attribute[T printable](b *Buffer, v T) {
+	text, err := runtime.NewAttributeExpression(v).Resolve(context.Background())
+	check(err)
+	b.WriteString(text)
 }
 
-// URL returns the value of an attribute that browsers follow. Schemes that run scripts are
+// URL writes the value of an attribute that browsers follow. Schemes that run scripts are
 // replaced, unless v is a templ.SafeURL.
 //
 //go:noinline
-func URL[T printable](v T, errs ...error) Value {
-	text, err := runtime.NewAttributeExpression(v, errs...).ResolveURL(context.Background())
-	return Value{text, err}
-}
-
-// Write writes the value, or returns its error with the position of the expression.
-func (v Value) Write(w io.StringWriter, file string, line, column int) error {
-	if v.err != nil {
-		return templ.Error{Err: v.err, FileName: file, Line: line, Col: column}
-	}
-	_, err := w.WriteString(v.text)
-	return err
+func URL[T printable](b *Buffer, v T) {
+	text, err := runtime.NewAttributeExpression(v).ResolveURL(context.Background())
+	check(err)
+	b.WriteString(text)
 }

@@ -22,13 +22,11 @@ func TestTemplate_escapes_values_and_returns_the_first_error(t *testing.T) {
 	t.Parallel()
 	hello := render.Template(func(ctx render.Context, b *render.Buffer) error {
 		b.WriteString("<p title=\"")
-		if err := render.Attribute(`a "quoted" title`).Write(b, "x.templ", 1, 2); err != nil {
-			return err
-		}
-		b.WriteString("\">")
-		if err := render.Text("1 < 2").Write(b, "x.templ", 1, 2); err != nil {
-			return err
-		}
+		render.Attribute(b, `a "quoted" title`)
+		b.WriteString("\"")
+		render.Attributes(ctx, b, "p", templ.Attributes{"data-of": "<x>"})
+		b.WriteString(">")
+		render.Text(b, "1 < 2")
 		b.WriteString("</p>")
 		return nil
 	})
@@ -36,7 +34,7 @@ func TestTemplate_escapes_values_and_returns_the_first_error(t *testing.T) {
 	t.Run("escapes values", func(t *testing.T) {
 		t.Parallel()
 		got, err := write(t, hello)
-		if want := `<p title="a &#34;quoted&#34; title">1 &lt; 2</p>`; got != want || err != nil {
+		if want := `<p title="a &#34;quoted&#34; title" data-of="&lt;x&gt;">1 &lt; 2</p>`; got != want || err != nil {
 			t.Errorf("got %q, %v; want %q", got, err, want)
 		}
 	})
@@ -45,9 +43,7 @@ func TestTemplate_escapes_values_and_returns_the_first_error(t *testing.T) {
 		t.Parallel()
 		got, err := write(t, render.Template(func(ctx render.Context, b *render.Buffer) error {
 			b.WriteString("[")
-			if err := hello.Render(ctx, b); err != nil {
-				return err
-			}
+			render.Component(ctx, b, hello)
 			b.WriteString("]")
 			return nil
 		}))
@@ -59,22 +55,42 @@ func TestTemplate_escapes_values_and_returns_the_first_error(t *testing.T) {
 	t.Run("replaces links that run scripts", func(t *testing.T) {
 		t.Parallel()
 		got, err := write(t, render.Template(func(_ render.Context, b *render.Buffer) error {
-			return render.URL("javascript:alert(1)").Write(b, "x.templ", 1, 2)
+			render.URL(b, "javascript:alert(1)")
+			return nil
 		}))
 		if err != nil || strings.Contains(got, "javascript") {
 			t.Errorf("got %q, %v", got, err)
 		}
 	})
 
-	t.Run("names the position of an expression that fails", func(t *testing.T) {
+	t.Run("ends with the error of a component within", func(t *testing.T) {
 		t.Parallel()
 		cause := errors.New("no such thing")
-		_, err := write(t, render.Template(func(_ render.Context, b *render.Buffer) error {
-			return render.Text("", cause).Write(b, "x.templ", 7, 2)
+		within := render.Template(func(ctx render.Context, b *render.Buffer) error {
+			render.Component(ctx, b, render.Template(func(render.Context, *render.Buffer) error { return cause }))
+			b.WriteString("never")
+			return nil
+		})
+		got, err := write(t, render.Template(func(ctx render.Context, b *render.Buffer) error {
+			b.WriteString("before")
+			render.Component(ctx, b, within)
+			b.WriteString("never")
+			return nil
 		}))
-		if at := (templ.Error{}); !errors.As(err, &at) || at.Line != 7 || at.FileName != "x.templ" || !errors.Is(err, cause) {
-			t.Errorf("got %v", err)
+		if got != "before" || !errors.Is(err, cause) {
+			t.Errorf("got %q, %v", got, err)
 		}
+	})
+
+	t.Run("passes a panic on", func(t *testing.T) {
+		t.Parallel()
+		defer func() {
+			if p := recover(); p != "a fault" {
+				t.Errorf("recovered %v", p)
+			}
+		}()
+		write(t, render.Template(func(render.Context, *render.Buffer) error { panic("a fault") }))
+		t.Error("there was no panic")
 	})
 
 	t.Run("returns the error of a writer that no write looked at", func(t *testing.T) {
