@@ -15,7 +15,7 @@ import (
 )
 
 // packedTables are the tables with which package collate compares texts, of the languages in sorted alone, compressed. The
-// tables of the package itself are for all languages and take 1.3 MB in the program, of which collate.New is the only user.
+// tables of the package itself are for all languages and take 1.3 MB in the program, and only collate.New uses them.
 //
 //go:generate go test -run ^TestTables_are_those_of_collate$ . -update
 //go:embed compare_tables.gz

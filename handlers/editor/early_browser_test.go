@@ -3,6 +3,7 @@ package editor_test
 import (
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/chromedp/cdproto/page"
@@ -18,7 +19,7 @@ func TestEarlyPress_waits_for_scripts(t *testing.T) {
 	for name, c := range map[string]struct{ path, press, answered string }{
 		"a tab of the builder":    {"/flows/FLOW", "#tab-runs", `document.querySelector("#tab-runs").ariaSelected === "true" && document.querySelector("#pane-runs").checkVisibility()`},
 		"a command of the canvas": {"/flows/FLOW", "[data-command=zoom-out]", `Math.abs(document.querySelector("flow-canvas").view?.transform[2] - 1 / 1.2) < 0.01`},
-		"a tab of a sample":       {"/docs/quickstart", ".docs-text [role=tab][aria-selected=false]", `document.querySelectorAll(".docs-text [role=tab]")[1].ariaSelected === "true"`},
+		"a tab of a sample":       {"/docs/webhooks", ".docs-text [role=tab][aria-selected=false]", `document.querySelectorAll(".docs-text [role=tab]")[1].ariaSelected === "true"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -30,19 +31,21 @@ func TestEarlyPress_waits_for_scripts(t *testing.T) {
 			p.Until(`document.querySelector('` + c.press + `')`)
 			p.Click(c.press)
 			p.Until(`!document.querySelector("flow-canvas[ready]")`)
-			close(release)
+			release()
 			p.Until(c.answered)
 		})
 	}
 }
 
-// holdScript holds back scripts whose path begins with a prefix until the channel is closed.
-func holdScript(h *webtest.Env, prefix string) (release chan struct{}) {
-	release = make(chan struct{})
+// holdScript holds back scripts whose path begins with a prefix until it is released, or the test ends.
+func holdScript(h *webtest.Env, prefix string) (release func()) {
+	held := make(chan struct{})
+	release = sync.OnceFunc(func() { close(held) })
+	h.T.Cleanup(release)
 	next := h.Http.Config.Handler
 	h.Http.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, prefix) && strings.HasSuffix(r.URL.Path, ".js") {
-			<-release
+			<-held
 		}
 		next.ServeHTTP(w, r)
 	})
