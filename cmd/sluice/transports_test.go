@@ -324,7 +324,7 @@ var (
 	anySecret = regexp.MustCompile(`\b(slu|whsec)_[A-Za-z0-9+/=]+`)
 	anyTime   = regexp.MustCompile(`\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?Z?)?|\d{1,2} [A-Z][a-z]{2} \d{4}, \d\d:\d\d UTC|[A-Z][a-z]{2} \d{1,2}, \d{4}, \d{1,2}:\d\d [AP]M UTC`)
 	anySize   = regexp.MustCompile(`("bytes": \{\s*"used": )\d+|\b\d+(?:\.\d+)? [KM]iB of`)
-	anySpan   = regexp.MustCompile(`("\w*_ms": )\d+|\b\d+(\.\d+)? ?m?s\b`)
+	anySpan   = regexp.MustCompile(`("\w*_ms": )\d+|(?:[+-]|\b)\d+(\.\d+)? ?m?s\b`)
 )
 
 // normalized returns output without what differs between equal directories: random IDs and secrets,

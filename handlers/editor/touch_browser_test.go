@@ -150,3 +150,32 @@ func TestTouch_answers_on_a_phone(t *testing.T) {
 	p.Until(`document.querySelector("#flow-result .result-output")?.textContent.includes("Hello Sam")`)
 	p.Want(`document.documentElement.scrollWidth`, `375`)
 }
+
+// TestTouch_undoes_with_repeated_taps: the buttons of the header keep their places while others come and go, so that a finger that taps one place undoes
+// again and again.
+func TestTouch_undoes_with_repeated_taps(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	p := newPhone(t, h, h.Flow(webtest.SampleFlow))
+	count := `canvas.draft.nodes.size`
+	n := int(p.number(count))
+	for i := range 3 {
+		p.tap(".zoom .add-node")
+		p.Until(`document.getElementById("chooser")?.open`)
+		p.tap("#chooser [role=option]")
+		p.Until(fmt.Sprintf(`%s === %d && !document.getElementById("chooser")?.open`, count, n+1+i))
+	}
+	first := p.Middle("#undo")
+	p.Saved()
+	p.Until(`document.querySelector("#publish-button :enabled, #publish-button a")?.checkVisibility()`)
+	for i := range 3 {
+		if now := p.Middle("#undo"); now != first {
+			t.Errorf("Undo is at %v, and was at %v", now, first)
+		}
+		p.tapAt(first)
+		p.Until(fmt.Sprintf(`%s === %d`, count, n+2-i))
+	}
+	p.Until(`document.querySelector("#undo").disabled`)
+	p.tap("#redo")
+	p.Until(fmt.Sprintf(`%s === %d`, count, n+1))
+}
