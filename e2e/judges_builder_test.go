@@ -65,7 +65,7 @@ func (s *seeded) lookAtBuilder(t *testing.T, tab *chrome.Tab, axe string, phone 
 	tab.Click("#set-model")
 	tab.There(`.ins-options[aria-label="Models"] [role=option]`)
 	look("the models")
-	open("/flows/"+s.asks, `canvas.commit("Rename", [{ op: "set", node: "ask", field: "prompt", value: "Say {{q}}" }])`, "#flow-state .plain")
+	open("/flows/"+s.asks, `canvas.commit("Rename", [{ op: "set", node: "ask", field: "prompt", value: "Say {{q}}" }])`, "#publish-button a")
 	tab.Click("#publish-button .btn")
 	tab.There("#publish-dialog[open] form")
 	look("the publish dialog")
