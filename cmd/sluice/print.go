@@ -8,10 +8,10 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
 
 	"sluice/cmd/sluice/client"
 	"sluice/cmd/sluice/remote"
+	"sluice/flow/wording"
 )
 
 // printJSON prints a value as indented JSON. It does not escape characters such as <, because
@@ -39,17 +39,9 @@ func table[T any](w io.Writer, header string, list []T, row func(*T) string) err
 
 // oneLine replaces line breaks by spaces, and other control characters except tabs by U+FFFD: names and messages have texts of others, which
 // must not begin lines of their own in the log of a CI server, and must not control a terminal.
-func oneLine(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029':
-			return ' '
-		case r != '\t' && unicode.IsControl(r):
-			return unicode.ReplacementChar
-		}
-		return r
-	}, text)
-}
+func oneLine(text string) string { return wording.Visible(lineBreaks.Replace(text)) }
+
+var lineBreaks = strings.NewReplacer("\n", " ", "\r", " ", "\u2028", " ", "\u2029", " ")
 
 // printList prints a list as a table or, for --json, as an array. An empty list is [] as JSON, and a
 // header without rows as a table, so that scripts need no special case.

@@ -16,6 +16,16 @@ const ellipsis = "…"
 // both ends.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
+// Visible replaces control characters, except for line breaks and tabs, by U+FFFD: a terminal that prints the text must not follow them.
+func Visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && unicode.IsControl(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
+}
+
 // Truncate returns the first n characters of a text, followed by an ellipsis if it is longer.
 func Truncate(s string, n int) string {
 	if cut, more := Cut(s, n); more {

@@ -5,7 +5,6 @@ import (
 	"html"
 	"slices"
 	"strings"
-	"unicode"
 
 	"sluice/flow"
 	"sluice/flow/cases"
@@ -146,7 +145,7 @@ func (r *Report) writeOutputs(b *strings.Builder, d *detail) {
 		if len(before) > maxOutput || len(after) > maxOutput {
 			continue
 		}
-		fmt.Fprintf(b, "\n<pre>%s: %s</pre>\n", html.EscapeString(visible(wording.OneLine(name))), wordDiff(before, after))
+		fmt.Fprintf(b, "\n<pre>%s: %s</pre>\n", html.EscapeString(wording.Visible(wording.OneLine(name))), wordDiff(before, after))
 	}
 }
 
@@ -154,7 +153,7 @@ func (r *Report) writeOutputs(b *strings.Builder, d *detail) {
 func wordDiff(before, after string) string {
 	var b strings.Builder
 	for _, p := range textdiff.Words(before, after) {
-		text := html.EscapeString(visible(strings.ReplaceAll(p.Text, "\r", "")))
+		text := html.EscapeString(wording.Visible(strings.ReplaceAll(p.Text, "\r", "")))
 		switch p.Change {
 		case textdiff.Added:
 			text = "<ins>" + text + "</ins>"
@@ -238,7 +237,7 @@ func (r *Report) candidates() string {
 
 // code returns a text as a code span on one line.
 func code(text string) string {
-	text = visible(wording.OneLine(text))
+	text = wording.Visible(wording.OneLine(text))
 	fence := "`"
 	for strings.Contains(text, fence) {
 		fence += "`"
@@ -249,20 +248,10 @@ func code(text string) string {
 	return fence + text + fence
 }
 
-// visible replaces control characters, except for line breaks and tabs, by U+FFFD: a terminal that prints the report must not follow them.
-func visible(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && unicode.IsControl(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, text)
-}
-
 // plain escapes a text so that Markdown shows it unchanged. A zero-width space keeps GitHub from notifying people and linking issues.
 func plain(text string) string {
 	var b strings.Builder
-	for _, r := range visible(wording.OneLine(text)) {
+	for _, r := range wording.Visible(wording.OneLine(text)) {
 		if strings.ContainsRune("\\`*_{}[]<>|~&!", r) {
 			b.WriteByte('\\')
 		}
