@@ -93,7 +93,9 @@ func shapeOfList(list []any) valueShape {
 			if _, isFile := fileID(o); !isFile {
 				rows++
 				for name := range o.All() {
-					columns[name] = true
+					if len(columns) <= shownColumns { // more are no table
+						columns[name] = true
+					}
 				}
 			}
 		}
