@@ -115,7 +115,7 @@ func lookAtOpened(t *testing.T, tab *chrome.Tab, where, path, axe string, seen m
 				t.Errorf("%s of %s on %s in the %s theme: %s", key, path, where, theme, f)
 			}
 		}
-		if over := chrome.Value[float64](tab, fmt.Sprintf(`(() => { const e = window.opened[%d], r = (e.querySelector(":scope > .sheet") ?? e).getBoundingClientRect(); return Math.max(-r.left, r.right - innerWidth); })()`, i)); over > 0 {
+		if over := chrome.Value[float64](tab, fmt.Sprintf(`(() => { const e = window.opened[%d], r = (e.querySelector(":scope > .sheet") ?? e).getBoundingClientRect(); return Math.max(0, -r.left, r.right - innerWidth); })()`, i)); over > 0 {
 			t.Errorf("%s of %s on %s is %v pixels outside of the window", key, path, where, over)
 		}
 		tab.Eval(fmt.Sprintf(`(() => { const e = window.opened[%d]; if (e.showModal) e.close(); else if (e.popover) e.hidePopover(); else e.open = false; })()`, i))
