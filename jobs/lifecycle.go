@@ -53,7 +53,7 @@ func (r *Runner) startWork(ctx context.Context) error {
 	if err := r.heartbeat(ctx); err != nil {
 		return fmt.Errorf("announce this instance: %w", err)
 	}
-	r.cfg.Queue.open.Store(true)
+	r.cfg.Queue.accept()
 	if !r.recovered {
 		if err := r.recoverWork(ctx); err != nil {
 			return err

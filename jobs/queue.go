@@ -57,13 +57,23 @@ type Queue struct {
 	startJob      func(j flow.Job) func(context.Context)
 	deliveriesDue chan struct{} // of capacity one; a send makes the Runner queue due deliveries
 
-	limit   int64          // number of workers of this process; 0 on SQLite, where admission alone enforces it
-	inUse   atomic.Int64   // workers that are reserved or executing a run
-	open    atomic.Bool    // runs are accepted in memory
-	runs    sync.WaitGroup // runs that were handed over in memory
+	limit   int64        // number of workers of this process; 0 on SQLite, where admission alone enforces it
+	inUse   atomic.Int64 // workers that are reserved or executing a run
+	mu      sync.Mutex
+	phase   queuePhase     // guarded by mu
+	runs    sync.WaitGroup // reserved workers, and runs that were handed to them; mu guards Add against a Wait
 	runsCtx context.Context
 	abort   context.CancelFunc // ends runsCtx
 }
+
+// queuePhase says whether a Queue reserves workers.
+type queuePhase int
+
+const (
+	queueNew queuePhase = iota
+	queueOpen
+	queueStopped // for good
+)
 
 // client is the part of river.Client[TTx] that does not depend on TTx, the
 // database's type of a transaction. Tests replace it.
@@ -163,37 +173,56 @@ func (q *Queue) runJob(ctx context.Context, kind string, j flow.Job) {
 }
 
 // Take reserves a worker of this process for a run and reports whether one was
-// free. Workers that the caller's transaction will release count as free.
+// free. Workers that the caller's transaction will release count as free. The caller
+// must pass each reserved worker to Work or Return: stop waits for that.
 func (q *Queue) Take(freed int) bool {
-	if !q.open.Load() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.phase != queueOpen {
 		return false
 	}
 	if n := q.inUse.Add(1); q.limit > 0 && n > q.limit+int64(freed) {
 		q.inUse.Add(-1)
 		return false
 	}
+	q.runs.Add(1)
 	return true
 }
 
 // Return releases workers that were reserved with Take and are not needed.
-func (q *Queue) Return(n int) { q.inUse.Add(-int64(n)) }
+func (q *Queue) Return(n int) {
+	q.inUse.Add(-int64(n))
+	q.runs.Add(-n)
+}
 
 // Work hands runs to the reserved workers. If the process is shutting down, the
 // workers hand the runs back.
 func (q *Queue) Work(runs []flow.Job) {
 	for _, j := range runs {
 		execute := q.startJob(j)
-		q.runs.Go(func() {
-			defer q.inUse.Add(-1)
+		go func() {
+			defer q.Return(1)
 			execute(q.runsCtx)
-		})
+		}()
 	}
 }
 
-// stop fetches no more jobs and waits for those at work. If ctx ends first, it
+// accept makes Take reserve workers, unless the queue was stopped.
+func (q *Queue) accept() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.phase == queueNew {
+		q.phase = queueOpen
+	}
+}
+
+// stop fetches no more jobs and waits for those at work, also for runs whose
+// transaction has reserved a worker and not ended yet. If ctx ends first, it
 // aborts them and waits for at most grace.
 func (q *Queue) stop(ctx context.Context, grace time.Duration) error {
-	q.open.Store(false)
+	q.mu.Lock()
+	q.phase = queueStopped
+	q.mu.Unlock()
 	err := errors.Join(q.client.Stop(ctx), waitGroup(ctx, &q.runs))
 	if err == nil {
 		return nil
