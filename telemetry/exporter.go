@@ -11,18 +11,13 @@ import (
 	"net/url"
 	"sync/atomic"
 	"time"
-
-	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
-	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
-	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
-	"google.golang.org/protobuf/proto"
 )
 
 const (
-	queueSize     = 8192
+	queueSize     = 8192     // spans that wait
 	queueBytes    = 32 << 20 // of spans that wait; those with content may have 64 KiB
-	batchSize     = 512
-	batchBytes    = 4 << 20 // collectors bound a request, usually to 20 MiB
+	batchSize     = 512      // spans after which a batch is sent; it may have those of one more chunk
+	batchBytes    = 4 << 20  // collectors bound a request, usually to 20 MiB
 	batchDelay    = 5 * time.Second
 	retryTime     = 30 * time.Second // how long a batch is tried
 	firstPause    = time.Second
@@ -35,9 +30,9 @@ type exporter struct {
 	cfg     *Config
 	client  *http.Client
 	log     *slog.Logger
-	res     *resourcepb.Resource
-	scope   *commonpb.InstrumentationScope
-	queue   chan *tracepb.Span
+	around  envelope
+	queue   chan chunk    // of queueSize, so that a chunk for which put found room never waits
+	waiting atomic.Int64  // spans in the queue
 	bytes   atomic.Int64  // of the queue and the batch that is being sent
 	pause   time.Duration // before the first retry; it doubles
 	dropped atomic.Int64
@@ -52,50 +47,59 @@ type exporter struct {
 
 // newExporter starts an exporter.
 func newExporter(cfg *Config, client *http.Client, log *slog.Logger, version, instance string) *exporter {
-	res := &resourcepb.Resource{}
+	var attributes []attribute
 	for _, p := range cfg.Resource {
-		res.Attributes = append(res.Attributes, text(p.Key, p.Value))
+		attributes = append(attributes, text(p.Key, p.Value))
 	}
-	res.Attributes = append(res.Attributes, text(serviceVersion, version), text(serviceInstance, instance))
+	attributes = append(attributes, text(serviceVersion, version), text(serviceInstance, instance))
 	e := &exporter{
-		cfg: cfg, client: client, log: log, res: res, scope: &commonpb.InstrumentationScope{Name: "sluice", Version: version},
-		queue: make(chan *tracepb.Span, queueSize), pause: firstPause, stop: make(chan struct{}), done: make(chan struct{}),
+		cfg: cfg, client: client, log: log, around: newEnvelope(attributes, version),
+		queue: make(chan chunk, queueSize), pause: firstPause, stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	go e.run()
 	return e
 }
 
-// put queues a span, or drops and counts it if the queue is full.
-func (e *exporter) put(s *tracepb.Span) {
-	size := int64(proto.Size(s))
-	if e.bytes.Add(size) <= queueBytes {
-		select {
-		case e.queue <- s:
+// put queues spans, or drops and counts them if the queue is full or they were only counted.
+func (e *exporter) put(c chunk) {
+	size := int64(len(c.bytes))
+	if size > 0 && e.bytes.Add(size) <= queueBytes {
+		if e.waiting.Add(c.spans) <= queueSize {
+			e.queue <- c
 			return
-		default:
 		}
+		e.waiting.Add(-c.spans)
 	}
-	e.bytes.Add(-size)
-	e.dropped.Add(1)
+	if size > 0 {
+		e.bytes.Add(-size)
+	}
+	e.dropped.Add(c.spans)
+}
+
+// full reports whether the queue takes no more spans, which then need not be written.
+func (e *exporter) full() bool {
+	return e.waiting.Load() >= queueSize || e.bytes.Load() >= queueBytes
 }
 
 // run sends spans until close.
 func (e *exporter) run() {
 	defer close(e.done)
-	batch, bytes := make([]*tracepb.Span, 0, batchSize), 0
+	var batch []chunk
+	var spans, bytes int64
 	var due <-chan time.Time
 	flush := func() {
 		if len(batch) > 0 {
-			e.export(batch)
+			e.export(batch, spans)
 		}
-		e.bytes.Add(-int64(bytes))
+		e.bytes.Add(-bytes)
 		clear(batch)
-		batch, bytes, due = batch[:0], 0, nil
+		batch, spans, bytes, due = batch[:0], 0, 0, nil
 	}
-	add := func(s *tracepb.Span) {
-		batch, bytes = append(batch, s), bytes+proto.Size(s)
-		if len(batch) == batchSize || bytes >= batchBytes {
+	add := func(c chunk) {
+		e.waiting.Add(-c.spans)
+		batch, spans, bytes = append(batch, c), spans+c.spans, bytes+int64(len(c.bytes))
+		if spans >= batchSize || bytes >= batchBytes {
 			flush()
 		}
 	}
@@ -123,12 +127,13 @@ func (e *exporter) run() {
 }
 
 // export sends a batch, again after a pause if the collector cannot take it now. What cannot be sent is dropped and counted.
-func (e *exporter) export(batch []*tracepb.Span) {
-	body, err := e.encode(batch)
-	for pause, until := e.pause, time.Now().Add(retryTime); err == nil; pause *= 2 {
+func (e *exporter) export(batch []chunk, spans int64) {
+	body := e.around.encode(batch)
+	var err error
+	for pause, until := e.pause, time.Now().Add(retryTime); ; pause *= 2 {
 		var again bool
 		if again, err = e.post(e.ctx, body); err == nil {
-			e.sent.Add(int64(len(batch)))
+			e.sent.Add(spans)
 			if e.down.CompareAndSwap(true, false) {
 				e.log.Info("traces are sent again", "dropped_spans", e.dropped.Load())
 			}
@@ -140,12 +145,10 @@ func (e *exporter) export(batch []*tracepb.Span) {
 		e.warn(err)
 		select {
 		case <-time.After(pause):
-			err = nil
 		case <-e.stop: // one more try
-			err = nil
 		}
 	}
-	e.dropped.Add(int64(len(batch)))
+	e.dropped.Add(spans)
 	e.warn(err)
 }
 
@@ -164,13 +167,6 @@ func (e *exporter) warn(err error) {
 	if e.down.CompareAndSwap(false, true) {
 		e.log.Warn("traces cannot be sent; trying again, and dropping what does not fit the queue", "error", err)
 	}
-}
-
-// encode returns a batch in the wire format of an export request, which is that of TracesData.
-func (e *exporter) encode(batch []*tracepb.Span) ([]byte, error) {
-	return proto.Marshal(&tracepb.TracesData{ResourceSpans: []*tracepb.ResourceSpans{{
-		Resource: e.res, ScopeSpans: []*tracepb.ScopeSpans{{Scope: e.scope, Spans: batch}},
-	}}})
 }
 
 // post sends a request. again reports whether it may be sent once more after an error.

@@ -12,7 +12,17 @@ import (
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
+
+	"sluice/flow"
+	"sluice/flow/trace"
 )
+
+// one is a chunk with one span.
+var one = func() chunk {
+	s := &spans{run: &flow.Run{}}
+	s.add("x", trace.SpanID{1}, trace.SpanID{}, kindInternal, time.Now(), time.Now(), nil)
+	return s.chunk
+}()
 
 // started returns an exporter to a handler.
 func started(t *testing.T, handler http.HandlerFunc) *exporter {
@@ -37,7 +47,7 @@ func TestExporter_sends_batches(t *testing.T) {
 		sizes = append(sizes, len(data.ResourceSpans[0].ScopeSpans[0].Spans))
 	})
 	for range batchSize + 3 {
-		e.put(&tracepb.Span{Name: "x"})
+		e.put(one)
 	}
 	e.close() // sends the rest
 	mu.Lock()
@@ -53,13 +63,13 @@ func TestExporter_drops_and_counts_what_does_not_fit(t *testing.T) {
 	e := started(t, func(http.ResponseWriter, *http.Request) { <-hang })
 	const more = 100
 	for range batchSize { // the first batch hangs at the collector
-		e.put(&tracepb.Span{})
+		e.put(one)
 	}
-	for len(e.queue) > 0 {
+	for e.waiting.Load() > 0 {
 		time.Sleep(time.Millisecond)
 	}
 	for range queueSize + more {
-		e.put(&tracepb.Span{}) // never blocks
+		e.put(one) // never blocks
 	}
 	if n := e.dropped.Load(); n != more {
 		t.Errorf("%d spans were dropped, wanted %d", n, more)
@@ -81,7 +91,7 @@ func TestExporter_repeats_what_the_collector_cannot_take_now(t *testing.T) {
 	})
 	e.pause = time.Millisecond // its goroutine has nothing to send yet
 	for range batchSize {      // a full batch is sent at once
-		e.put(&tracepb.Span{})
+		e.put(one)
 	}
 	for e.sent.Load() == 0 && e.dropped.Load() == 0 {
 		time.Sleep(time.Millisecond)
@@ -95,7 +105,7 @@ func TestExporter_repeats_what_the_collector_cannot_take_now(t *testing.T) {
 		refused.Add(1)
 		w.WriteHeader(http.StatusUnauthorized)
 	})
-	e.put(&tracepb.Span{})
+	e.put(one)
 	e.close()
 	if refused.Load() != 1 || e.dropped.Load() != 1 {
 		t.Errorf("a refused batch was sent %d times, and %d spans were dropped", refused.Load(), e.dropped.Load())

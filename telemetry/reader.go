@@ -42,7 +42,7 @@ func (t *Tracer) work(p pending) {
 		err = t.readDelivery(p)
 	} else {
 		id, parent, _ := t.place(p.run.ID, p.run.Traceparent)
-		err = t.readRun(&spans{run: p.run, trace: id, content: t.cfg.Content}, parent, p.run.EndedAt, p.read)
+		err = t.readRun(t.newSpans(p.run, id), parent, p.run.EndedAt, p.read)
 	}
 	if err != nil {
 		t.exporter.dropped.Add(1)
@@ -72,9 +72,9 @@ func (t *Tracer) readDelivery(p pending) error {
 		return nil
 	}
 	id, _, _ := t.place(run.ID, run.Traceparent)
-	s := &spans{run: run, trace: id, content: t.cfg.Content}
+	s := t.newSpans(run, id)
 	s.addDelivery(p.delivery, &p.attempt)
-	t.flush(s)
+	s.flush()
 	return nil
 }
 
@@ -119,7 +119,7 @@ func (t *Tracer) readRun(s *spans, parent trace.SpanID, end time.Time, whole boo
 			}
 		}
 	}
-	t.flush(s)
+	s.flush()
 	return t.readChildren(run, end)
 }
 
@@ -173,7 +173,7 @@ func (t *Tracer) readChild(run *flow.Run, end time.Time) error {
 		return nil
 	}
 	t.exporter.awaitSpace(t.stop)
-	return t.readRun(&spans{run: run, trace: p.Trace, content: t.cfg.Content}, p.Span, end, true)
+	return t.readRun(t.newSpans(run, p.Trace), p.Span, end, true)
 }
 
 // Limits of awaitSpace.
@@ -184,7 +184,7 @@ const (
 
 // awaitSpace waits until half of the queue is free, for spaceTime at most, or not at all if the collector takes nothing.
 func (e *exporter) awaitSpace(stop <-chan struct{}) {
-	for waited := time.Duration(0); (len(e.queue) > queueSize/2 || e.bytes.Load() > queueBytes/2) && waited < spaceTime && !e.down.Load(); waited += spacePause {
+	for waited := time.Duration(0); (e.waiting.Load() > queueSize/2 || e.bytes.Load() > queueBytes/2) && waited < spaceTime && !e.down.Load(); waited += spacePause {
 		select {
 		case <-time.After(spacePause):
 		case <-stop:

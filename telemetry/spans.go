@@ -6,9 +6,6 @@ import (
 	"strings"
 	"time"
 
-	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
-	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
-
 	"sluice/flow"
 	"sluice/flow/trace"
 	"sluice/flow/wording"
@@ -17,39 +14,60 @@ import (
 // maxContent bounds an attribute with inputs or outputs, in characters.
 const maxContent = 8000
 
-// spans makes the spans of one run.
+// chunkBytes is the size at which spans of one run are passed on, so that a run with thousands of steps does not fill the
+// queue at once.
+const chunkBytes = 64 << 10
+
+// chunk is some spans of a run in the format of the protocol: fields of ScopeSpans.
+type chunk struct {
+	bytes []byte
+	spans int64
+}
+
+// spans writes the spans of one run.
 type spans struct {
 	run     *flow.Run
 	trace   trace.ID
 	content bool
-	list    []*tracepb.Span
+	to      *exporter
+	chunk   chunk
+	full    bool // there is no room for more spans, so they are only counted
+}
+
+// newSpans returns a writer of the spans of a run.
+func (t *Tracer) newSpans(run *flow.Run, id trace.ID) *spans {
+	return &spans{run: run, trace: id, content: t.cfg.Content, to: t.exporter, full: t.exporter.full()}
 }
 
 // add adds a span. Attributes with empty values are left out.
-func (s *spans) add(name string, id, parent trace.SpanID, kind tracepb.Span_SpanKind, start, end time.Time, failure *flow.Error, attributes ...*commonpb.KeyValue) {
+func (s *spans) add(name string, id, parent trace.SpanID, kind kind, start, end time.Time, failure *flow.Error, attributes ...attribute) {
+	s.chunk.spans++
+	if s.full {
+		return
+	}
 	if end.Before(start) { // clocks of two machines
 		end = start
 	}
-	span := &tracepb.Span{
-		TraceId: s.trace[:], SpanId: id[:], Name: name, Kind: kind, Flags: 1,
-		StartTimeUnixNano: uint64(start.UnixNano()), EndTimeUnixNano: uint64(end.UnixNano()),
-	}
-	if parent != (trace.SpanID{}) {
-		span.ParentSpanId = parent[:]
-	}
-	for _, a := range attributes {
-		if a != nil {
-			span.Attributes = append(span.Attributes, a)
-		}
-	}
+	span := span{trace: s.trace, id: id, parent: parent, name: name, kind: kind, start: start.UnixNano(), end: end.UnixNano()}
 	if failure != nil {
-		span.Status = &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR}
+		span.failed = true
 		if s.hasContent() {
-			span.Status.Message = wording.Truncate(failure.Message, maxContent)
+			span.message = wording.Truncate(failure.Message, maxContent)
 		}
-		span.Attributes = append(span.Attributes, text(errorType, string(failure.Code)))
+		attributes = append(attributes, text(errorType, string(failure.Code)))
 	}
-	s.list = append(s.list, span)
+	s.chunk.bytes = appendSpan(s.chunk.bytes, &span, attributes)
+	if len(s.chunk.bytes) >= chunkBytes {
+		s.flush()
+	}
+}
+
+// flush passes the spans on to the exporter.
+func (s *spans) flush() {
+	if s.chunk.spans > 0 {
+		s.to.put(s.chunk)
+		s.chunk, s.full = chunk{}, s.to.full()
+	}
 }
 
 // addRun adds the span of the run itself, below the span that started it.
@@ -62,7 +80,7 @@ func (s *spans) addRun(parent trace.SpanID) {
 		}
 	}
 	name := cmp.Or(r.FlowSlug, string(r.FlowID))
-	s.add(invokeWorkflow+" "+name, trace.DeriveSpan(string(r.ID), "", 0), parent, tracepb.Span_SPAN_KIND_INTERNAL, r.CreatedAt, r.EndedAt, failure,
+	s.add(invokeWorkflow+" "+name, trace.DeriveSpan(string(r.ID), "", 0), parent, kindInternal, r.CreatedAt, r.EndedAt, failure,
 		text(operationName, invokeWorkflow), text(workflowName, name), text(runID, string(r.ID)), text(runState, string(r.State)), text(runTrigger, string(r.Trigger)),
 		text(flowID, string(r.FlowID)), text(flowSlug, r.FlowSlug), number(version, r.Version), text(workspace, string(r.WorkspaceID)), cost(r.Usage.CostNanoUSD),
 		s.value(input, r.Inputs), s.value(output, r.Outputs))
@@ -108,7 +126,7 @@ func (s *spans) addStep(step *flow.Step, parent trace.SpanID) {
 			failure = &flow.Error{Code: flow.CodeInternal}
 		}
 	}
-	s.add(name, id, parent, tracepb.Span_SPAN_KIND_INTERNAL, step.StartedAt, step.EndedAt, failure,
+	s.add(name, id, parent, kindInternal, step.StartedAt, step.EndedAt, failure,
 		text(stepPath, step.Path), text(stepKind, step.Kind), text(stepState, string(step.State)), cost(step.Usage.CostNanoUSD),
 		s.value(input, step.Input), s.value(output, step.Outputs))
 	tries := step.Tries()
@@ -128,7 +146,7 @@ func (s *spans) addStep(step *flow.Step, parent trace.SpanID) {
 		}
 		span := trace.DeriveSpan(string(s.run.ID), step.Path, int64(a.Number))
 		if operation == "" || a.Model == "" {
-			s.add(name, span, id, tracepb.Span_SPAN_KIND_INTERNAL, a.StartedAt, a.EndedAt, a.Error, number(attempt, int64(a.Number)))
+			s.add(name, span, id, kindInternal, a.StartedAt, a.EndedAt, a.Error, number(attempt, int64(a.Number)))
 			continue
 		}
 		s.addCall(operation, span, id, a)
@@ -141,22 +159,18 @@ func (s *spans) addCall(operation string, span, parent trace.SpanID, a *flow.Att
 	if name := providerNames[provider]; name != "" {
 		provider = name
 	}
-	attributes := []*commonpb.KeyValue{
+	attributes := []attribute{
 		text(operationName, operation), text(providerName, provider), text(requestModel, model),
 		number(inputTokens, a.InputTokens), number(outputTokens, a.OutputTokens), number(cachedTokens, a.CachedTokens), number(reasoning, a.ReasoningTokens),
 		cost(a.CostNanoUSD), number(attempt, int64(a.Number)),
 	}
 	if r := a.Answer; r != nil {
-		attributes = append(attributes, text(responseModel, r.Model))
-		if r.Finish != "" {
-			attributes = append(attributes, &commonpb.KeyValue{Key: finishReasons, Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_ArrayValue{
-				ArrayValue: &commonpb.ArrayValue{Values: []*commonpb.AnyValue{{Value: &commonpb.AnyValue_StringValue{StringValue: r.Finish}}}}}}})
-		}
+		attributes = append(attributes, text(responseModel, r.Model), list(finishReasons, r.Finish))
 		if r.FirstChunkMicros > 0 {
 			attributes = append(attributes, decimal(firstChunk, (time.Duration(r.FirstChunkMicros)*time.Microsecond).Seconds()))
 		}
 	}
-	s.add(operation+" "+model, span, parent, tracepb.Span_SPAN_KIND_CLIENT, a.StartedAt, a.EndedAt, a.Error, attributes...)
+	s.add(operation+" "+model, span, parent, kindClient, a.StartedAt, a.EndedAt, a.Error, attributes...)
 }
 
 // addDelivery adds the span of an attempt at a delivery of the run.
@@ -173,7 +187,7 @@ func (s *spans) addDelivery(d *flow.Delivery, a *flow.DeliveryAttempt) {
 	if u, err := url.Parse(d.URL); err == nil {
 		host = u.Hostname()
 	}
-	s.add(name, deliverySpan(d.ID, a.StartedAt), trace.DeriveSpan(string(s.run.ID), d.Node, 0), tracepb.Span_SPAN_KIND_CLIENT, a.StartedAt, a.StartedAt.Add(a.Latency), failure,
+	s.add(name, deliverySpan(d.ID, a.StartedAt), trace.DeriveSpan(string(s.run.ID), d.Node, 0), kindClient, a.StartedAt, a.StartedAt.Add(a.Latency), failure,
 		text(httpMethod, "POST"), number(httpStatus, int64(a.Status)), text(serverAddress, host), text(delivery, d.ID))
 }
 
@@ -185,46 +199,20 @@ func deliverySpan(id string, startedAt time.Time) trace.SpanID {
 // hasContent reports whether the spans have content. Those of a run with save: false never have any; messages of errors quote it, too.
 func (s *spans) hasContent() bool { return s.content && s.run.Save }
 
-// value returns an attribute with content as JSON, or nil if content is not to be written.
-func (s *spans) value(key string, v any) *commonpb.KeyValue {
-	if !s.hasContent() {
-		return nil
+// value returns an attribute with content as JSON, or none if content is not to be written.
+func (s *spans) value(key string, v any) attribute {
+	if s.full || !s.hasContent() {
+		return attribute{}
 	}
 	switch v := v.(type) {
 	case *flow.Object:
 		if v == nil {
-			return nil
+			return attribute{}
 		}
 	case map[string]any:
 		if len(v) == 0 {
-			return nil
+			return attribute{}
 		}
 	}
 	return text(key, wording.Truncate(string(flow.EncodeJSON(v)), maxContent))
-}
-
-// text, number, decimal and cost return attributes, and nil for an empty value.
-func text(key, value string) *commonpb.KeyValue {
-	if value == "" {
-		return nil
-	}
-	return &commonpb.KeyValue{Key: key, Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: strings.ToValidUTF8(value, "\uFFFD")}}}
-}
-
-func number(key string, value int64) *commonpb.KeyValue {
-	if value == 0 {
-		return nil
-	}
-	return &commonpb.KeyValue{Key: key, Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_IntValue{IntValue: value}}}
-}
-
-func decimal(key string, value float64) *commonpb.KeyValue {
-	return &commonpb.KeyValue{Key: key, Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_DoubleValue{DoubleValue: value}}}
-}
-
-func cost(amount flow.NanoUSD) *commonpb.KeyValue {
-	if amount == 0 {
-		return nil
-	}
-	return decimal(costUSD, amount.Dollars())
 }

@@ -126,7 +126,7 @@ func (t *Tracer) RunEnded(run *flow.Run, steps []flow.Step) {
 		return
 	}
 	if steps != nil {
-		t.write(&spans{run: run, trace: id, content: t.cfg.Content}, parent, steps)
+		t.write(t.newSpans(run, id), parent, steps)
 		if run.NoChildren && run.NoWebhook && !delivers(steps) {
 			return
 		}
@@ -174,12 +174,5 @@ func (t *Tracer) later(p pending) {
 func (t *Tracer) write(s *spans, parent trace.SpanID, steps []flow.Step) {
 	s.addRun(parent)
 	s.addSteps(steps)
-	t.flush(s)
-}
-
-func (t *Tracer) flush(s *spans) {
-	for _, span := range s.list {
-		t.exporter.put(span)
-	}
-	s.list = nil
+	s.flush()
 }

@@ -25,15 +25,16 @@ func ended(content string) (*flow.Run, []flow.Step) {
 // written returns the spans of a run as they are sent.
 func written(t *testing.T, run *flow.Run, steps []flow.Step, content bool) string {
 	t.Helper()
-	s := &spans{run: run, content: content}
+	s := &spans{run: run, content: content, to: &exporter{queue: make(chan chunk, queueSize)}}
 	s.addRun([8]byte{})
 	s.addSteps(steps)
 	s.addDelivery(&flow.Delivery{ID: "d", URL: "https://hooks.example.com/" + steps[0].Error.Message}, &flow.DeliveryAttempt{StartedAt: time.Now(), Error: steps[0].Error.Message})
-	data, err := (&exporter{}).encode(s.list)
-	if err != nil {
-		t.Fatal(err)
+	s.flush()
+	text := ""
+	for len(s.to.queue) > 0 {
+		text += string((<-s.to.queue).bytes)
 	}
-	return string(data)
+	return text
 }
 
 func TestSpans_have_content_only_if_it_is_wanted_and_kept(t *testing.T) {
