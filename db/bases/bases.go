@@ -22,7 +22,7 @@ type Bases struct {
 
 // New returns the store of knowledge bases. cache bounds the memory for the index in bytes.
 func New(db *core.DB, cache int64) Bases {
-	return Bases{DB: db, index: newBlocks(cache), filters: &filters{}}
+	return Bases{DB: db, index: newBlocks(cache, db.IsPostgres()), filters: &filters{}}
 }
 
 // CreateBase adds a base with its hidden flow. It sets the IDs and times.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"sluice/db"
@@ -321,4 +322,50 @@ func removeBesideSearches(t *testing.T, documents int) {
 			}
 		}
 	})
+}
+
+// TestSearch_reads_words_in_few_statements searches an index of many blocks that is not in memory. Each statement
+// takes a way over the network.
+func TestSearch_reads_words_in_few_statements(t *testing.T) {
+	t.Parallel()
+	server := dbtest.NewServer(t, dbtest.ServerConfig{})
+	cfg := server.Config("words")
+	open := func() *db.Store {
+		s, err := db.Open(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		return s
+	}
+	s := open()
+	e := &env{t, s, newBase(t, s, "help", knowledge.PartsOptional)}
+	const blocks = 40 // each document has one
+	for n := range blocks {
+		e.put("", fmt.Sprint("d", n), fmt.Sprint("returns refunds shipping customs insurance number", n))
+	}
+	proxy := dbtest.NewProxy(t, "unix", server.Socket())
+	cfg.DatabaseURL = proxy.URL("words")
+	e.s = open()
+	var mu sync.Mutex
+	var words []string
+	proxy.LoseAnswers(func(sql string) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if strings.Contains(sql, "knowledge_words") {
+			words = append(words, sql)
+		}
+		return false
+	})
+	query := knowledge.Query{Text: "returns refunds shipping customs insurance", Mode: knowledge.ModeWords, Top: blocks, PerDoc: 1}
+	if found := e.find(query); len(found) != blocks {
+		t.Errorf("%d of %d documents were found", len(found), blocks)
+	}
+	if first := len(words); first == 0 || first > 5 {
+		t.Errorf("5 words of %d blocks took %d statements", blocks, first)
+	}
+	e.find(query)
+	if len(words) > 5 {
+		t.Error("words that are in memory were read again")
+	}
 }

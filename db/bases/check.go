@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"sluice/db/core"
 	"sluice/db/gen"
 	"sluice/flow/knowledge"
 )
@@ -66,9 +67,9 @@ func (s *Bases) CheckBase(ctx context.Context, b *knowledge.Base) (problems []st
 
 // checkIndex reports passages of documents that the index lacks or has twice.
 func (s *Bases) checkIndex(ctx context.Context, q *gen.Queries, b *knowledge.Base, part string, list []knowledge.Document) (problems []string, err error) {
-	blocks, err := s.index.open(ctx, q, b.ID, b.Generation, part, false)
+	blocks, err := s.index.open(ctx, core.ReaderOf(s.DB), b.ID, b.Generation, part, false)
 	for n := 0; errors.Is(err, errMoved) && n < 5; n++ { // background work replaced one of them
-		blocks, err = s.index.open(ctx, q, b.ID, b.Generation, part, false)
+		blocks, err = s.index.open(ctx, core.ReaderOf(s.DB), b.ID, b.Generation, part, false)
 	}
 	if err != nil {
 		return nil, err

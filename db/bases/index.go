@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"sync"
 
 	"sluice/db/core"
 	"sluice/db/gen"
@@ -18,16 +17,19 @@ type index interface {
 	add(tx *core.Tx, base, part string, first int64, entries []knowledge.Entry, dimensions int) error
 	// remove notes that passages are gone.
 	remove(tx *core.Tx, base, part string, first, end int64) error
-	// open returns the parts of the index that a search needs. It reads with q, also later, one statement at a time.
-	open(ctx context.Context, q *gen.Queries, base string, generation int64, part string, allParts bool) ([]knowledge.Block, error)
+	// open returns the parts of the index that a search needs. It reads with db, also later, one statement at a time.
+	open(ctx context.Context, db gen.DBTX, base string, generation int64, part string, allParts bool) ([]knowledge.Block, error)
 	// compact rewrites what slows searches down or still has passages that are gone, and reports whether it did something.
 	compact(ctx context.Context, db *core.DB, base, part string) (did bool, err error)
 }
 
 // blocks is the index of blocks; see package knowledge.
-type blocks struct{ cache *cache }
+type blocks struct {
+	cache    *cache
+	postgres bool
+}
 
-func newBlocks(cache int64) *blocks { return &blocks{newCache(cache)} }
+func newBlocks(cache int64, postgres bool) *blocks { return &blocks{newCache(cache), postgres} }
 
 // pieceVectors is how many vectors a row has.
 const pieceVectors = 256
@@ -104,7 +106,8 @@ func (x *blocks) remove(tx *core.Tx, base, part string, first, end int64) error 
 	return nil
 }
 
-func (x *blocks) open(ctx context.Context, q *gen.Queries, base string, generation int64, part string, allParts bool) ([]knowledge.Block, error) {
+func (x *blocks) open(ctx context.Context, db gen.DBTX, base string, generation int64, part string, allParts bool) ([]knowledge.Block, error) {
+	q := gen.New(db)
 	any := int64(0)
 	if allParts {
 		any = 1
@@ -113,19 +116,19 @@ func (x *blocks) open(ctx context.Context, q *gen.Queries, base string, generati
 	if err != nil {
 		return nil, fmt.Errorf("list the blocks of %s: %w", base, err)
 	}
-	var mu sync.Mutex // blocks are read concurrently; a connection answers one statement at a time
+	r := &reader{index: x, ctx: ctx, db: db, q: q, base: base, generation: generation, read: map[int]map[int64][]byte{}}
 	list := make([]knowledge.Block, len(rows))
 	for i := range rows {
-		r := &rows[i]
 		list[i] = knowledge.Block{
-			Dimensions: int(r.Dimensions),
-			Shard:      func(n int) ([]byte, error) { return x.shard(ctx, q, &mu, base, r.Block, n) },
-			Vectors:    func() ([]byte, error) { return x.vectors(ctx, q, &mu, base, r.Block, generation) },
+			Dimensions: int(rows[i].Dimensions),
+			Shard:      func(n int) ([]byte, error) { return r.shard(i, n) },
+			Vectors:    func() ([]byte, error) { return r.vectors(i) },
 		}
-		if e := x.cache.find(cacheKey{base, r.Block, headOf, 0}); e != nil {
+		if e := x.cache.find(cacheKey{base, rows[i].Block, headOf, 0}); e != nil {
 			list[i].Head = e.head
 		}
 	}
+	r.rows, r.blocks = rows, list
 	return list, x.readHeads(ctx, q, gen.ListHeadsParams{KnowledgeID: base, Part: part, AnyPart: any}, rows, list)
 }
 
@@ -179,40 +182,4 @@ func (x *blocks) readRange(ctx context.Context, q *gen.Queries, p gen.ListHeadsP
 		delete(missing, n)
 	}
 	return nil
-}
-
-// shard returns a shard of a block.
-func (x *blocks) shard(ctx context.Context, q *gen.Queries, mu *sync.Mutex, base string, block int64, shard int) ([]byte, error) {
-	return x.cache.get(cacheKey{base, block, int64(shard), 0}, func() ([]byte, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		data, err := q.FindWords(ctx, gen.FindWordsParams{KnowledgeID: base, Block: block, Shard: int64(shard)})
-		if noRows(err) {
-			return nil, nil // none of its words
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read words of block %d of %s: %w", block, base, err)
-		}
-		return data, nil
-	})
-}
-
-// vectors returns the vectors of a block.
-func (x *blocks) vectors(ctx context.Context, q *gen.Queries, mu *sync.Mutex, base string, block, generation int64) ([]byte, error) {
-	return x.cache.get(cacheKey{base, block, vectorsOf, generation}, func() ([]byte, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		pieces, err := q.ListVectors(ctx, gen.ListVectorsParams{KnowledgeID: base, Block: block})
-		if err != nil {
-			return nil, fmt.Errorf("read vectors of block %d of %s: %w", block, base, err)
-		}
-		if len(pieces) == 1 {
-			return pieces[0], nil
-		}
-		var data []byte
-		for _, p := range pieces {
-			data = append(data, p...)
-		}
-		return data, nil
-	})
 }

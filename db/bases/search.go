@@ -71,7 +71,7 @@ func (r *search) run(ctx context.Context) (*knowledge.Found, error) {
 	if r.query.Vector != nil && now.Generation != r.base.Generation {
 		return nil, knowledge.ErrRebuilt
 	}
-	blocks, err := r.s.index.open(ctx, q, r.base.ID, now.Generation, dbconn.ValidText(r.query.Part), r.query.AllParts)
+	blocks, err := r.s.index.open(ctx, r.db, r.base.ID, now.Generation, dbconn.ValidText(r.query.Part), r.query.AllParts)
 	if err != nil {
 		return nil, err
 	}
