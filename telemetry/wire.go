@@ -47,7 +47,7 @@ const (
 	arrayValues   = 1
 )
 
-// kind is the kind of a span, SpanKind of the format.
+// kind is the kind of a span in the format.
 type kind uint64
 
 const (
