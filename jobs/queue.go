@@ -66,7 +66,7 @@ type Queue struct {
 	abort   context.CancelFunc // ends runsCtx
 }
 
-// queuePhase says whether a Queue reserves workers.
+// queuePhase is how far a Queue is: only an open one reserves workers.
 type queuePhase int
 
 const (
