@@ -57,6 +57,10 @@ func (r *reader) key(block int64, shard int) cacheKey {
 	return cacheKey{r.base, block, int64(shard), 0}
 }
 
+// wordsOfBlocks looks each shard up by its key, whatever the statistics of the table say.
+const wordsOfBlocks = `SELECT w.block, k.data FROM unnest($2::bigint[]) AS w(block)
+CROSS JOIN LATERAL (SELECT data FROM knowledge_words WHERE knowledge_id = $1 AND block = w.block AND shard = $3 LIMIT 1) k`
+
 // readShards reads the shard of all blocks that have as many shards as the one at an index, so that the same words are in it, unless
 // they are in the cache.
 func (r *reader) readShards(at, n int) error {
@@ -73,7 +77,7 @@ func (r *reader) readShards(at, n int) error {
 			wanted = append(wanted, block)
 		}
 	}
-	rows, err := r.db.QueryContext(r.ctx, "SELECT block, data FROM knowledge_words WHERE knowledge_id = $1 AND block = ANY($2) AND shard = $3", r.base, wanted, n)
+	rows, err := r.db.QueryContext(r.ctx, wordsOfBlocks, r.base, wanted, n)
 	if err != nil {
 		return fmt.Errorf("read words of %s: %w", r.base, err)
 	}
