@@ -265,6 +265,7 @@ func eraseRuns(tx *core.Tx, list []endedRun, code flow.Code) error {
 		all.exec("DELETE FROM step_parts WHERE run_id IN ({{RUNS}})"),
 		all.exec("DELETE FROM approvals WHERE run_id IN ({{RUNS}})"),
 		all.exec("DELETE FROM child_items WHERE run_id IN ({{RUNS}})"),
+		all.exec("DELETE FROM knowledge_quotes WHERE run_id IN ({{RUNS}})"),
 		all.exec(expireChildren, now),
 		all.unless(countDeliveries, all.free(sizeDeliveries, 0), all.exec(dropPendingTries), all.exec(dropPending),
 			all.exec(eraseTries), all.exec(eraseDeliveries, string(code), []byte{})),

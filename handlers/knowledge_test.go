@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -203,6 +204,38 @@ func TestKnowledge_flows_add_documents_and_cite_them(t *testing.T) {
 	e.must(409, "DELETE", "/v1/knowledge/help", "")
 	e.must(204, "DELETE", "/v1/knowledge/help?force=true", "")
 	e.must(404, "GET", "/v1/knowledge/help", "")
+}
+
+// TestKnowledge_names_the_runs_that_quoted_a_document removes a document that runs have found, and erases one of them.
+func TestKnowledge_names_the_runs_that_quoted_a_document(t *testing.T) {
+	t.Parallel()
+	e := newKnowledge(t)
+	id := e.PublishedFlow(strings.ReplaceAll(knowledgeFlow, "PART", "acme"))
+	var runs []string
+	for _, question := range []string{"How long do parcels take?", "Do parcels take long?", "zebra"} {
+		started := e.must(202, "POST", "/v1/flow/"+id+"/run", `{"text": "# Delivery\n\nParcels take three days.", "question": "`+question+`"}`)
+		runs = append(runs, started["run_id"].(string))
+		if run := e.ended("/v1/flow/" + id + "/run/" + runs[len(runs)-1]); run["status"] != "succeeded" {
+			t.Fatalf("the run: %v", run)
+		}
+	}
+	quotedBy := func(o map[string]any) (ids []string) {
+		list, _ := o["quoted_by"].([]any)
+		for _, q := range list {
+			ids = append(ids, q.(map[string]any)["run_id"].(string))
+		}
+		return ids
+	}
+	document := e.must(200, "GET", "/v1/knowledge/help/documents?source=note&part=acme", "")["documents"].([]any)[0].(map[string]any)
+	path := "/v1/knowledge/help/documents/" + document["id"].(string)
+	if got := quotedBy(e.must(200, "GET", path, "")); !slices.Equal(got, []string{runs[1], runs[0]}) {
+		t.Errorf("quoted by %v, wanted the two runs that found it, the latest first: %v", got, runs)
+	}
+	e.must(204, "DELETE", "/v1/flow/"+id+"/run/"+runs[0], "")
+	removed := e.must(200, "DELETE", "/v1/knowledge/help/documents?source=note&part=acme", "")
+	if got := quotedBy(removed); !slices.Equal(got, []string{runs[1]}) || removed["quoted_by_total"] != 1.0 {
+		t.Errorf("quoted by %v after one of %v was erased", removed, runs)
+	}
 }
 
 func TestKnowledge_is_reached_only_by_keys_of_its_workspace_without_a_list_of_flows(t *testing.T) {

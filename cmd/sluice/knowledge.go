@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/cmd/sluice/client"
+	"sluice/flow"
 	"sluice/flow/wording"
 	"sluice/handlers/admin"
 )
@@ -147,8 +148,18 @@ func (c knowledgeRemoveCmd) RunAPI(ctx context.Context, api *client.Client, s *s
 	if c.JSON {
 		return printJSON(s.Out, d)
 	}
-	_, err = fmt.Fprintf(s.Out, "removed %s\n", d.Source)
-	return err
+	if _, err = fmt.Fprintf(s.Out, "removed %s\n", d.Source); err != nil || d.QuotedByTotal == 0 {
+		return err
+	}
+	if _, err = fmt.Fprintf(s.Out, "Passages of it are still in %s, which the dashboard and the API can erase:\n", flow.Count(int(d.QuotedByTotal), "run")); err != nil {
+		return err
+	}
+	for _, q := range d.QuotedBy {
+		if _, err := fmt.Fprintf(s.Out, "  %s of %s\n", q.RunID, q.FlowID); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 type knowledgeSearchCmd struct {

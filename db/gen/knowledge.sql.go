@@ -110,6 +110,17 @@ func (q *Queries) CountPassages(ctx context.Context, knowledgeID string) (int64,
 	return column_1, err
 }
 
+const countQuotes = `-- name: CountQuotes :one
+SELECT count(*) FROM knowledge_quotes WHERE document_id = $1
+`
+
+func (q *Queries) CountQuotes(ctx context.Context, documentID string) (int64, error) {
+	row := q.db.QueryRowContext(ctx, countQuotes, documentID)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const countStaleBlocks = `-- name: CountStaleBlocks :one
 SELECT CAST(count(*) AS BIGINT) FROM knowledge_blocks WHERE knowledge_id = $1 AND stale = 1
 `
@@ -1192,6 +1203,47 @@ func (q *Queries) ListPrepared(ctx context.Context, preparedID string) ([]int64,
 	return items, nil
 }
 
+const listQuotes = `-- name: ListQuotes :many
+SELECT r.id, r.flow_id, r.created_at FROM knowledge_quotes q JOIN runs r ON r.id = q.run_id
+WHERE q.document_id = $1 AND r.workspace_id = $2 ORDER BY q.run_id DESC LIMIT $3
+`
+
+type ListQuotesParams struct {
+	DocumentID  string
+	WorkspaceID flow.WorkspaceID
+	MaxRows     int32
+}
+
+type ListQuotesRow struct {
+	ID        flow.RunID
+	FlowID    flow.FlowID
+	CreatedAt int64
+}
+
+// The runs that found passages of a document, the latest first.
+func (q *Queries) ListQuotes(ctx context.Context, arg ListQuotesParams) ([]ListQuotesRow, error) {
+	rows, err := q.db.QueryContext(ctx, listQuotes, arg.DocumentID, arg.WorkspaceID, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListQuotesRow
+	for rows.Next() {
+		var i ListQuotesRow
+		if err := rows.Scan(&i.ID, &i.FlowID, &i.CreatedAt); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listSources = `-- name: ListSources :many
 SELECT source FROM knowledge_documents WHERE knowledge_id = $1 AND workspace_id = $2 AND part = $3 ORDER BY source
 `
@@ -1410,6 +1462,20 @@ type MovePreparedParams struct {
 
 func (q *Queries) MovePrepared(ctx context.Context, arg MovePreparedParams) error {
 	_, err := q.db.ExecContext(ctx, movePrepared, arg.KnowledgeID, arg.PreparedID)
+	return err
+}
+
+const noteQuote = `-- name: NoteQuote :exec
+INSERT INTO knowledge_quotes (run_id, document_id) VALUES ($1, $2) ON CONFLICT DO NOTHING
+`
+
+type NoteQuoteParams struct {
+	RunID      flow.RunID
+	DocumentID string
+}
+
+func (q *Queries) NoteQuote(ctx context.Context, arg NoteQuoteParams) error {
+	_, err := q.db.ExecContext(ctx, noteQuote, arg.RunID, arg.DocumentID)
 	return err
 }
 

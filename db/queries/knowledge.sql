@@ -223,3 +223,14 @@ SELECT CAST(count(*) AS BIGINT) FROM knowledge_passages WHERE knowledge_id = @kn
 
 -- name: SetKnowledgeSettings :exec
 UPDATE knowledge SET settings = @settings WHERE id = @id;
+
+-- name: NoteQuote :exec
+INSERT INTO knowledge_quotes (run_id, document_id) VALUES (@run_id, @document_id) ON CONFLICT DO NOTHING;
+
+-- The runs that found passages of a document, the latest first.
+-- name: ListQuotes :many
+SELECT r.id, r.flow_id, r.created_at FROM knowledge_quotes q JOIN runs r ON r.id = q.run_id
+WHERE q.document_id = @document_id AND r.workspace_id = @workspace_id ORDER BY q.run_id DESC LIMIT @max_rows;
+
+-- name: CountQuotes :one
+SELECT count(*) FROM knowledge_quotes WHERE document_id = @document_id;

@@ -150,6 +150,16 @@ type Query struct {
 	Document string // ID of the only document that takes part; empty: all
 }
 
+// Quote is a run that found passages of a document and recorded them.
+type Quote struct {
+	RunID     flow.RunID
+	FlowID    flow.FlowID
+	CreatedAt time.Time
+}
+
+// MaxQuotes is how many runs that found a document are named.
+const MaxQuotes = 1000
+
 // Hit is a passage that a search found.
 type Hit struct {
 	Ranked

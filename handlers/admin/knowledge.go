@@ -149,7 +149,7 @@ func (s knowledgeServer) routes() api.Extension {
 	}, {
 		Method: http.MethodDelete, Path: one + "/documents", Scopes: edits, Handle: s.removeDocument, Commands: []string{"knowledge remove", "knowledge sync"}, Audit: []string{"knowledge.remove"},
 		Doc: openapi.Operation{ID: "removeDocument", Tag: tag, Summary: "Remove the document with a source",
-			Text: "Its text, words and vectors are gone when the response arrives: no search returns it. The run that indexed it is erased, unless a flow started it. Runs that quoted it keep what they recorded; see runs.", Params: []string{"document_source", "part"},
+			Text: "Its text, words and vectors are gone when the response arrives: no search returns it. The run that indexed it is erased, unless a flow started it. Runs that found passages of it keep what they recorded; `quoted_by` lists them.", Params: []string{"document_source", "part"},
 			Problems: missing(stored(flow.CodeInputInvalid, flow.CodeNotFound)...), Answers: openapi.OK("The document that was removed.", KnowledgeDocument{})},
 	}, {
 		Method: get, Path: one + "/documents/:document_id", Scopes: reads, Handle: s.showDocument,

@@ -62,6 +62,17 @@ type KnowledgeDocument struct {
 	CreatedAt api.Time           `json:"created_at"`
 	ChangedAt api.Time           `json:"changed_at"`
 	Texts     []KnowledgePassage `json:"texts,omitempty" doc:"Its first passages; only for a single document."`
+	// QuotedBy is nil in lists.
+	QuotedBy      []KnowledgeQuote `json:"quoted_by,omitempty" doc:"The latest runs, up to 1,000, that found passages of it and still have them, also of earlier versions; only for a single or removed document. Erase them if nobody may keep its text."`
+	QuotedByTotal int64            `json:"quoted_by_total,omitempty" doc:"How many there are."`
+}
+
+// KnowledgeQuote is a run that found passages of a document.
+type KnowledgeQuote struct {
+	RunID     flow.RunID  `json:"run_id"`
+	FlowID    flow.FlowID `json:"flow_id"`
+	URL       string      `json:"url" doc:"Path of the run in the API."`
+	CreatedAt api.Time    `json:"created_at"`
 }
 
 // KnowledgePassage is the JSON of a passage.
@@ -242,7 +253,18 @@ func (s knowledgeServer) removeDocument(c *api.Call) error {
 	if d == nil {
 		return flow.Errorf(flow.CodeNotFound, "The knowledge base has no document with this source in this part.")
 	}
-	return c.WriteJSON(http.StatusOK, documentObject(d))
+	o := documentObject(d)
+	return writeOr(c, &o, s.addQuotes(c, b, &o))
+}
+
+// addQuotes adds the runs that found a document.
+func (s knowledgeServer) addQuotes(c *api.Call, b *knowledge.Base, o *KnowledgeDocument) error {
+	list, total, err := s.Store.ListQuotes(c.Request().Context(), b, o.ID, knowledge.MaxQuotes)
+	for _, q := range list {
+		o.QuotedBy = append(o.QuotedBy, KnowledgeQuote{RunID: q.RunID, FlowID: q.FlowID, URL: "/v1/flow/" + string(q.FlowID) + "/run/" + string(q.RunID), CreatedAt: api.Time(q.CreatedAt)})
+	}
+	o.QuotedByTotal = total
+	return err
 }
 
 // showDocument is GET knowledge/base/documents/document.
@@ -261,9 +283,12 @@ func (s knowledgeServer) showDocument(c *api.Call) error {
 		return err
 	}
 	list, err := s.Store.ListBasePassages(ctx, d, 0, limit)
+	if err != nil {
+		return err
+	}
 	o := documentObject(d)
 	o.Texts = passageObjects(list)
-	return writeOr(c, o, err)
+	return writeOr(c, &o, s.addQuotes(c, b, &o))
 }
 
 // searchKnowledge is POST knowledge/base/search.

@@ -22,6 +22,7 @@ import (
 // Sizes of lists.
 const (
 	pageDocuments   = 50
+	pageQuotes      = 50
 	pagePassages    = 50
 	shownActive     = 50
 	shownFailed     = 20
@@ -326,6 +327,14 @@ func showDocument(c *call, b *knowledge.Base, d *knowledge.Document) error {
 	for i := range list {
 		p := &list[i]
 		page.Passages = append(page.Passages, view.PassageRow{Number: from + i + 1, Headings: strings.Join(p.Headings, " › "), Text: p.Text, Page: p.Page, Link: pageLink(d.Link, p.Page), Cells: cells(p.Cells)})
+	}
+	quotes, total, err := c.s.Store.ListQuotes(c.Ctx(), b, d.ID, pageQuotes)
+	if err != nil {
+		return err
+	}
+	page.QuotesTotal = int(total)
+	for _, q := range quotes {
+		page.Quotes = append(page.Quotes, view.QuoteRow{RunID: string(q.RunID), At: q.CreatedAt})
 	}
 	return c.Render(http.StatusOK, view.Document(c.Page(page.Title, layout.SectionKnowledge), page))
 }

@@ -17,6 +17,7 @@ import (
 type Store interface {
 	FindBase(ctx context.Context, ws flow.WorkspaceID, ref string) (*knowledge.Base, error)
 	SearchBase(ctx context.Context, b *knowledge.Base, q *knowledge.Query) (*knowledge.Found, error)
+	NoteQuotes(ctx context.Context, run flow.RunID, documents []string) error
 	FindBaseDocument(ctx context.Context, b *knowledge.Base, part, source string) (*knowledge.Document, error)
 	PutBaseDocument(ctx context.Context, p *knowledge.Put) (state string, err error)
 	FailBaseDocument(ctx context.Context, b *knowledge.Base, d *knowledge.Document) error

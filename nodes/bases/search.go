@@ -100,8 +100,21 @@ func (d Deps) Search(ctx context.Context, in *flow.In) (out flow.Out, err error)
 	if err != nil {
 		return out, err
 	}
+	if err := d.Store.NoteQuotes(ctx, in.RunID, documentsOf(hits)); err != nil {
+		return out, err
+	}
 	out.Outputs = hitOutputs(hits, words, first)
 	return out, nil
+}
+
+// documentsOf returns the IDs of the documents of passages and their neighbors, each once.
+func documentsOf(hits []knowledge.Hit) (ids []string) {
+	for i := range hits {
+		if id := hits[i].Document.ID; !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // searchAll returns the best passages of the bases of the node.

@@ -190,6 +190,14 @@ type DocumentPage struct {
 	Pages        components.Pages
 	MayEdit      bool
 	Now          time.Time
+	Quotes       []QuoteRow // the latest runs that found passages of it
+	QuotesTotal  int
+}
+
+// QuoteRow is a run that found passages of a document.
+type QuoteRow struct {
+	RunID string
+	At    time.Time
 }
 
 // PassageRow is a passage of a document. Link opens its page.

@@ -13,6 +13,8 @@ import "sluice/views/render"
 import (
 	"strconv"
 
+	"sluice/flow"
+	"sluice/flow/knowledge"
 	"sluice/views/components"
 	"sluice/views/layout"
 )
@@ -88,6 +90,28 @@ func Document(p layout.Page, d DocumentPage) templ.Component {
 					templ_7745c5c3_Buffer.WriteString("</dd></div>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</dl>")
+			}
+			templ_7745c5c3_Buffer.WriteString(" ")
+			if d.QuotesTotal > 0 {
+				templ_7745c5c3_Buffer.WriteString("<details class=\"card body quotes\"><summary>Found by ")
+				render.Text(templ_7745c5c3_Buffer, flow.Count(d.QuotesTotal, "run"))
+				templ_7745c5c3_Buffer.WriteString("</summary><p class=\"muted\">They keep its passages, also after you delete it, until they expire or are deleted.</p><ul>")
+				for _, q := range d.Quotes {
+					templ_7745c5c3_Buffer.WriteString("<li><a class=\"link mono\" href=\"")
+					render.URL(templ_7745c5c3_Buffer, templ.SafeURL(components.RunPath(q.RunID)))
+					templ_7745c5c3_Buffer.WriteString("\">")
+					render.Text(templ_7745c5c3_Buffer, q.RunID)
+					templ_7745c5c3_Buffer.WriteString("</a> <span class=\"muted\">")
+					render.Component(ctx, templ_7745c5c3_Buffer, components.Time(q.At, d.Now))
+					templ_7745c5c3_Buffer.WriteString("</span></li>")
+				}
+				templ_7745c5c3_Buffer.WriteString("</ul>")
+				if d.QuotesTotal > len(d.Quotes) {
+					templ_7745c5c3_Buffer.WriteString("<p class=\"muted\">The API lists up to ")
+					render.Text(templ_7745c5c3_Buffer, components.Count(knowledge.MaxQuotes))
+					templ_7745c5c3_Buffer.WriteString(".</p>")
+				}
+				templ_7745c5c3_Buffer.WriteString("</details>")
 			}
 			templ_7745c5c3_Buffer.WriteString(" <ol class=\"passages\">")
 			for _, s := range d.Passages {
