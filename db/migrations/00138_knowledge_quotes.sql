@@ -1,6 +1,6 @@
 -- +goose Up
 
--- Which runs found passages of a document, so that whoever removes it learns which of them still have its text. Rows end with what
+-- Which runs found passages of a document, so that its removal can name those that still have its text. Rows end with what
 -- their run recorded.
 CREATE TABLE knowledge_quotes (
     run_id      TEXT NOT NULL,

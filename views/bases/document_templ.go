@@ -13,8 +13,6 @@ import "sluice/views/render"
 import (
 	"strconv"
 
-	"sluice/flow"
-	"sluice/flow/knowledge"
 	"sluice/views/components"
 	"sluice/views/layout"
 )
@@ -94,7 +92,7 @@ func Document(p layout.Page, d DocumentPage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if d.QuotesTotal > 0 {
 				templ_7745c5c3_Buffer.WriteString("<details class=\"card body quotes\"><summary>Found by ")
-				render.Text(templ_7745c5c3_Buffer, flow.Count(d.QuotesTotal, "run"))
+				render.Text(templ_7745c5c3_Buffer, components.Quantity(d.QuotesTotal, "run"))
 				templ_7745c5c3_Buffer.WriteString("</summary><p class=\"muted\">They keep its passages, also after you delete it, until they expire or are deleted.</p><ul>")
 				for _, q := range d.Quotes {
 					templ_7745c5c3_Buffer.WriteString("<li><a class=\"link mono\" href=\"")
@@ -107,9 +105,7 @@ func Document(p layout.Page, d DocumentPage) templ.Component {
 				}
 				templ_7745c5c3_Buffer.WriteString("</ul>")
 				if d.QuotesTotal > len(d.Quotes) {
-					templ_7745c5c3_Buffer.WriteString("<p class=\"muted\">The API lists up to ")
-					render.Text(templ_7745c5c3_Buffer, components.Count(knowledge.MaxQuotes))
-					templ_7745c5c3_Buffer.WriteString(".</p>")
+					templ_7745c5c3_Buffer.WriteString("<p class=\"muted\">The API lists more of them.</p>")
 				}
 				templ_7745c5c3_Buffer.WriteString("</details>")
 			}
