@@ -81,7 +81,7 @@ func baseSamples(theme layout.Theme) map[string]templ.Component {
 		Base: "Help center", Slug: "help-center", DocumentRow: base.Documents[0], Link: "https://example.com/policy.pdf", Bytes: 83_000, Total: 41, MayEdit: true, Now: viewtest.Noon,
 		Metadata: [][2]string{{"lang", "en"}, {"year", "2026"}}, Pages: components.Pages{Path: "/knowledge/help-center/documents/doc_1", After: "2", Next: "Next"},
 		Passages: []PassageRow{{Number: 1, Headings: "Refund policy › Deadlines", Text: strings.Repeat("You will see the credit no later than 14 days from the day you told us. ", 6), Page: 3, Link: "https://example.com/policy.pdf#page=3"}, {Number: 2, Page: 4, Text: "Second\n\npassage"}, {Number: 3, Headings: "Prices", Cells: [][2]string{{"Article", "Mug"}, {"Price", "12"}}}},
-		Quotes: []QuoteRow{{RunID: "run_01k2v5q8xw", At: viewtest.Noon.Add(-time.Hour)}, {RunID: "run_01k2v5q8xv", At: viewtest.Noon.Add(-26 * time.Hour)}}, QuotesTotal: 1204,
+		Quotes:   []QuoteRow{{RunID: "run_01k2v5q8xw", At: viewtest.Noon.Add(-time.Hour)}, {RunID: "run_01k2v5q8xv", At: viewtest.Noon.Add(-26 * time.Hour)}}, QuotesTotal: 1204,
 	}
 	return map[string]templ.Component{
 		"list": List(p, list), "list-none": List(p, ListPage{MayEdit: true, Now: viewtest.Noon}), "base": Base(p, base), "base-search": Base(p, searched), "base-viewer": Base(p, viewer), "base-refused": Base(p, refused), "base-empty": Base(p, empty),
