@@ -91,7 +91,7 @@ func Document(p layout.Page, d DocumentPage) templ.Component {
 			}
 			templ_7745c5c3_Buffer.WriteString(" ")
 			if d.QuotesTotal > 0 {
-				templ_7745c5c3_Buffer.WriteString("<details class=\"card body quotes\"><summary>Found by ")
+				templ_7745c5c3_Buffer.WriteString("<details class=\"card quotes\"><summary>Found by ")
 				render.Text(templ_7745c5c3_Buffer, components.Quantity(d.QuotesTotal, "run"))
 				templ_7745c5c3_Buffer.WriteString("</summary><p class=\"muted\">They keep its passages, also after you delete it, until they expire or are deleted.</p><ul>")
 				for _, q := range d.Quotes {
