@@ -79,6 +79,7 @@ vuln: ## look for known vulnerabilities in code that the program calls
 generate: assets ## regenerate queries, the node reference, views and assets
 	cd db && CGO_ENABLED=0 go run $(SQLC) generate && CGO_ENABLED=0 go run $(SQLC) compile -f sqlc.sqlite.yaml
 	go generate ./nodes
+	go generate ./docs
 	go generate ./views
 	go generate ./documents/pdfium
 

@@ -8,16 +8,23 @@ package docs
 import (
 	"embed"
 	"fmt"
+	"io"
 	"io/fs"
 	"iter"
 	"slices"
 	"strings"
+
+	"github.com/andybalholm/brotli"
 )
 
-// files are the pages without that of the API, which the server generates.
+// files are the pages, compressed, without that of the API, which the server generates.
 //
-//go:embed README.md a[^p]*.md [b-z]*.md
+//go:generate go run ./generate
+//go:embed packed
 var files embed.FS
+
+// packed returns the name of the file of a page.
+func packed(name string) string { return "packed/" + name + ".md.br" }
 
 // Home is the name of the start page. Code hosts show a README.md as the page
 // of its directory.
@@ -200,7 +207,7 @@ func (b *Book) order() []*Page {
 // exists reports whether there is a page with a name, as a file or in Instead. The
 // navigation leaves out pages that do not exist.
 func (o Options) exists(name string) bool {
-	_, err := fs.Stat(files, name+".md")
+	_, err := fs.Stat(files, packed(name))
 	return err == nil || o.Instead[name] != ""
 }
 
@@ -283,6 +290,11 @@ func (o Options) source(name string) (string, error) {
 
 // Source returns the Markdown file of a page, unchanged. That of the API has none in the program.
 func Source(name string) (string, error) {
-	text, err := fs.ReadFile(files, name+".md")
+	file, err := files.Open(packed(name))
+	if err != nil {
+		return "", err
+	}
+	defer file.Close() //nolint:errcheck // it is in memory
+	text, err := io.ReadAll(brotli.NewReader(file))
 	return string(text), err
 }

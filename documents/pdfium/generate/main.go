@@ -7,12 +7,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 
-	"github.com/klauspost/compress/zstd"
+	"github.com/andybalholm/brotli"
 )
 
 func main() {
@@ -31,33 +32,31 @@ func generate(dir, to string) error {
 	}
 	from := filepath.Join(dir, "node_modules", "@embedpdf", "pdfium")
 	return errors.Join(
-		compress(filepath.Join(from, "dist", "pdfium.wasm"), filepath.Join(to, "pdfium.wasm.zst")),
+		compress(filepath.Join(from, "dist", "pdfium.wasm"), filepath.Join(to, "pdfium.wasm.br")),
 		joinLicenses(from, filepath.Join(to, "LICENSE")),
 	)
 }
 
-// compress leaves a file that has the content already: the program zstd compresses better than the package does. After an upgrade, run
-// zstd --ultra -22 --long=24 on the module, and keep its output.
+// compress leaves a file that has the content already as it is, so that a newer version of the package changes nothing.
 func compress(from, to string) error {
 	data, err := os.ReadFile(from)
 	if err != nil {
 		return err
 	}
-	r, err := zstd.NewReader(nil)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
 	if present, err := os.ReadFile(to); err == nil {
-		if was, err := r.DecodeAll(present, nil); err == nil && bytes.Equal(was, data) {
+		if was, err := io.ReadAll(brotli.NewReader(bytes.NewReader(present))); err == nil && bytes.Equal(was, data) {
 			return nil
 		}
 	}
-	w, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithEncoderConcurrency(1))
-	if err != nil {
+	var b bytes.Buffer
+	w := brotli.NewWriterOptions(&b, brotli.WriterOptions{Quality: brotli.BestCompression, LGWin: 24})
+	if _, err := w.Write(data); err != nil {
 		return err
 	}
-	return os.WriteFile(to, w.EncodeAll(data, nil), 0o644)
+	if err := w.Close(); err != nil {
+		return err
+	}
+	return os.WriteFile(to, b.Bytes(), 0o644)
 }
 
 // joinLicenses writes the license of PDFium and that of its build.
