@@ -218,15 +218,17 @@ func (p *parser) bounds() {
 // moment reads a date, a local time or a time with an offset. A local time that the clocks skip is the first moment after the
 // gap; one that they repeat is the first.
 func (s *Schedule) moment(text string) (time.Time, string) {
-	if t, err := time.Parse(time.RFC3339, text); err == nil {
-		return t.UTC(), checkYear(t)
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04Z07:00"} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t.UTC(), checkYear(t)
+		}
 	}
 	for _, layout := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02 15:04", time.DateOnly} {
 		if t, err := time.Parse(layout, text); err == nil {
 			return local(t.Unix(), s.location), checkYear(t)
 		}
 	}
-	return time.Time{}, "must be a local date or time such as 2026-12-24T18:00, or a time with an offset"
+	return time.Time{}, "must be a local date or time such as 2026-12-24T18:00, or a time with an offset such as 2026-12-24T18:00+01:00"
 }
 
 // checkYear bounds the years that people can name.

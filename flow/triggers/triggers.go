@@ -257,7 +257,7 @@ func (c *Config) Schedule(timezone string) (*schedule.Schedule, error) {
 		e.Fields = append(e.Fields, flow.Problem{Pointer: flow.Pointer(p.Field), Code: "invalid", Detail: p.Detail})
 	}
 	if len(problems) == 1 {
-		e.Message = fmt.Sprintf("The field %s of the schedule %s.", problems[0].Field, problems[0].Detail)
+		e.Message = fmt.Sprintf("The schedule has a problem in %s: %s.", problems[0].Field, problems[0].Detail)
 	}
 	return s, e
 }

@@ -7,6 +7,8 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/cases"
+	"sluice/flow/contract"
+	"sluice/flow/document"
 	"sluice/flow/schedule"
 	"sluice/flow/triggers"
 	"sluice/handlers/api"
@@ -123,6 +125,7 @@ type Trigger struct {
 	Next      []api.Time      `json:"next" doc:"The next five planned times."`
 	WaitingAt api.Time        `json:"waiting_at" doc:"A planned time that waits for its start, or null."`
 	LastRunID *flow.RunID     `json:"last_run_id"`
+	Problems  []flow.Problem  `json:"problems,omitempty" doc:"Why the live version would refuse the inputs of the next planned time. Only of a single schedule; nothing refuses to store it, because another version may be published first."`
 	CreatedAt api.Time        `json:"created_at"`
 	ChangedAt api.Time        `json:"changed_at"`
 }
@@ -220,7 +223,45 @@ func (s *Server) writeTrigger(c *api.Call, t *triggers.Trigger, err error) error
 	if err != nil {
 		return err
 	}
-	return c.WriteJSON(http.StatusOK, s.triggerObject(t, w.Timezone))
+	o := s.triggerObject(t, w.Timezone)
+	o.Problems, err = s.inputProblems(c, t, w.Timezone)
+	if err != nil {
+		return err
+	}
+	return c.WriteJSON(http.StatusOK, o)
+}
+
+// inputProblems returns why the live version would refuse the inputs of a schedule at its next planned time.
+func (s *Server) inputProblems(c *api.Call, t *triggers.Trigger, zone string) ([]flow.Problem, error) {
+	plan, err := t.Config.Schedule(zone)
+	if err != nil || t.Kind != triggers.Schedule || t.Config.Test != nil {
+		return nil, nil // problems of the schedule itself are refused
+	}
+	ctx, at := c.Request().Context(), t.Next
+	if at.IsZero() {
+		at = s.now()
+	}
+	f, err := c.FindFlow()
+	if err != nil || f.LiveHash == "" {
+		return nil, err
+	}
+	content, err := s.Store.FindDocument(ctx, t.WorkspaceID, f.LiveHash)
+	if err != nil {
+		return nil, err
+	}
+	doc, _ := document.ParseDocument(content)
+	if doc == nil {
+		return nil, nil
+	}
+	given, err := t.Values(ctx, plan, at, s.Evaluate)
+	if err != nil {
+		return []flow.Problem{{Pointer: "/inputs", Code: "invalid", Detail: flow.AsError(err).Message}}, nil
+	}
+	_, problems := contract.Check(contract.Inputs(doc, s.kinds), given, false)
+	for i := range problems {
+		problems[i].Pointer = "/inputs" + problems[i].Pointer
+	}
+	return problems, nil
 }
 
 // listTriggers is GET flow/triggers.

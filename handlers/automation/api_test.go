@@ -2,6 +2,7 @@ package automation_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -103,6 +104,32 @@ func TestTriggers_of_both_kinds_are_described_in_lists(t *testing.T) {
 	for _, want := range []string{`"sentence":"Every day at 9:00 AM, UTC"`, `"sentence":"When body.x == 1, not verified"`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s is missing in %s", want, got)
+		}
+	}
+}
+
+// TestTriggers_say_what_the_live_version_would_refuse stores schedules whose inputs do not fit, which is not refused: another version may
+// be published before the next planned time.
+func TestTriggers_say_what_the_live_version_would_refuse(t *testing.T) {
+	t.Parallel()
+	e := setup(t, time.Time{})
+	path := "/v1/flow/" + e.flow + "/triggers/daily"
+	for inputs, want := range map[string]string{
+		`{"who": "Ada"}`:                 "",
+		`{"who": {"cel": "local.date"}}`: "",
+		`{}`:                             "/inputs/who required",
+		`{"who": "Ada", "other": 1}`:     "/inputs/other unknown",
+		`{"who": {"cel": "local.date + local.no"}}`: "/inputs invalid",
+	} {
+		status, a := e.api(http.MethodPut, path, `{"cron": "0 9 * * *", "inputs": `+inputs+`}`)
+		var got []string
+		list, _ := a["problems"].([]any)
+		for _, p := range list {
+			problem := p.(map[string]any)
+			got = append(got, fmt.Sprint(problem["pointer"], " ", problem["code"]))
+		}
+		if status != http.StatusOK || strings.Join(got, ", ") != want {
+			t.Errorf("%s: %d, problems %v, wanted %s", inputs, status, got, want)
 		}
 	}
 }
