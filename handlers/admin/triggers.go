@@ -224,7 +224,7 @@ func (s *Server) writeTrigger(c *api.Call, t *triggers.Trigger, err error) error
 		return err
 	}
 	o := s.triggerObject(t, w.Timezone)
-	o.Problems, err = s.inputProblems(c, t, w.Timezone)
+	o.Problems, err = triggerRuns{s}.inputProblems(c, t, w.Timezone)
 	if err != nil {
 		return err
 	}
@@ -232,7 +232,7 @@ func (s *Server) writeTrigger(c *api.Call, t *triggers.Trigger, err error) error
 }
 
 // inputProblems returns why the live version would refuse the inputs of a schedule at its next planned time.
-func (s *Server) inputProblems(c *api.Call, t *triggers.Trigger, zone string) ([]flow.Problem, error) {
+func (s triggerRuns) inputProblems(c *api.Call, t *triggers.Trigger, zone string) ([]flow.Problem, error) {
 	plan, err := t.Config.Schedule(zone)
 	if err != nil || t.Kind != triggers.Schedule || t.Config.Test != nil {
 		return nil, nil // problems of the schedule itself are refused
