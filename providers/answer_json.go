@@ -77,6 +77,25 @@ func decodeJSON(text string) (any, error) {
 	return value.DecodeReceived([]byte(text))
 }
 
+// parseArguments decodes the arguments of a call, which may be in a code block. Unlike parse it does
+// not search for an object: in truncated arguments it would find an inner one.
+func parseArguments(text string) (any, error) {
+	text = strings.TrimSpace(text)
+	if block := fence.FindStringSubmatch(text); block != nil && block[0] == text {
+		text = block[1]
+	}
+	v, err := value.Decode([]byte(text))
+	if e, ok := errors.AsType[*value.SyntaxError](err); ok && e.Code == "duplicate_name" {
+		return nil, err
+	} else if err == nil {
+		return v, nil
+	}
+	if v, err = decodeJSON(text); err != nil {
+		return nil, errNoJSON
+	}
+	return v, nil
+}
+
 // objectsIn returns the JSON objects in prose that are not inside others.
 func objectsIn(text string) (list []string) {
 	left := maxReads * len(text)

@@ -37,6 +37,11 @@ func (f *form) read(ctx context.Context, text string) (answer any, wrong string,
 	if err != nil {
 		return nil, err.Error(), nil
 	}
+	return f.accept(ctx, answer)
+}
+
+// accept validates a decoded answer; see read.
+func (f *form) accept(ctx context.Context, answer any) (_ any, wrong string, err error) {
 	if !bearable(answer) {
 		return nil, errHugeNumber.Error(), nil
 	}

@@ -10,7 +10,7 @@ import (
 	"sluice/flow/value"
 )
 
-// texts is a text, or the text parts of a list: reasoning models of Mistral send their
+// texts is a text, a text part, or those of a list: reasoning models of Mistral send their
 // thoughts as parts of another type. Its bytes are kept unchanged, because some servers
 // split characters between chunks.
 type texts string
@@ -18,8 +18,15 @@ type texts string
 // UnmarshalJSON never fails: a value that is not text counts as empty.
 func (t *texts) UnmarshalJSON(data []byte) error {
 	*t = texts(unquote(data))
+	if value.Raw(data).IsObject() {
+		*t = texts(unquote(value.Raw(data).Get("text")))
+	}
 	for _, part := range value.Raw(data).Items() {
-		*t += texts(unquote(part.Get("text")))
+		if part.IsText() {
+			*t += texts(unquote(part))
+		} else {
+			*t += texts(unquote(part.Get("text")))
+		}
 	}
 	return nil
 }

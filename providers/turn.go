@@ -145,7 +145,8 @@ func (c *Client) Turn(ctx context.Context, ep Endpoint, req TurnRequest, emit fu
 }
 
 // ReadArguments decodes and validates the arguments of a call. Empty arguments and null are an
-// empty object. Nulls of optional parameters are dropped, because strict mode makes models write
+// empty object. Arguments that are incomplete or name a member twice are invalid: a call must not be
+// made with a part of what the model wrote. Nulls of optional parameters are dropped, because strict mode makes models write
 // them. wrong describes for the model what is invalid; it is "" for valid arguments. err is the
 // context's, or the reason why the schema cannot be used. The schema is compiled once, so ReadArguments is not safe for
 // concurrent use.
@@ -161,7 +162,11 @@ func (t *Tool) ReadArguments(ctx context.Context, arguments string) (args *value
 			return nil, "", err
 		}
 	}
-	v, wrong, err := t.form.read(ctx, arguments)
+	v, err := parseArguments(arguments)
+	if err != nil {
+		return nil, err.Error(), nil
+	}
+	v, wrong, err = t.form.accept(ctx, v)
 	if err != nil || wrong != "" {
 		return nil, wrong, err
 	}

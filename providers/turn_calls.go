@@ -48,12 +48,14 @@ func (f *openAIFunction) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// argumentsText returns arguments, which some servers send as an object, as text.
+// argumentsText returns arguments, which some servers send as an object, as text. Other values are
+// returned as JSON too, so that they are refused and not taken for missing arguments, unless they are
+// null or an empty list, which PHP makes of an empty object.
 func argumentsText(v value.Raw) string {
 	if v.IsText() {
 		return unquote(v)
-	} else if v.IsObject() {
-		return string(v)
+	} else if s := strings.TrimSpace(string(v)); s != "null" && s != "[]" {
+		return s
 	}
 	return ""
 }

@@ -132,14 +132,13 @@ func (c *conversation) takeAnswer(r *reply) bool {
 // lowering says which parts of JSON Schema a provider does not accept in a tool. They are left
 // out, which only widens what the model may write: arguments are validated anyway.
 type lowering struct {
-	drop     map[string]bool
-	resolve  bool // put definitions in the place of references
-	maxDepth int
+	drop    map[string]bool
+	resolve bool // put definitions in the place of references
 }
 
 var (
 	// Gemini accepts a part of OpenAPI's schema.
-	geminiLowering = &lowering{resolve: true, maxDepth: 12, drop: map[string]bool{
+	geminiLowering = &lowering{resolve: true, drop: map[string]bool{
 		"$schema": true, "$id": true, "$defs": true, "definitions": true, "additionalProperties": true, "patternProperties": true,
 		"unevaluatedProperties": true, "propertyNames": true, "const": true, "not": true, "if": true, "then": true, "else": true,
 		"dependentSchemas": true, "dependentRequired": true, "contains": true, "prefixItems": true, "exclusiveMinimum": true,
@@ -159,22 +158,40 @@ func (p *Preset) lowering() *lowering {
 	return nil
 }
 
+// maxLowered bounds how many schemas lowering makes of one: definitions that refer to each other can
+// stand for any number.
+const maxLowered = 5000
+
+// lowered is a schema that is being lowered.
+type lowered struct {
+	*lowering
+	root *value.Object
+	open []string // the definitions that the current place is in
+	left int      // schemas that may still be made
+}
+
 // schema returns a copy of a schema in the form that the provider accepts.
 func (l *lowering) schema(root *value.Object) *value.Object {
-	v, _ := value.AsObject(l.lower(root, root, 0))
+	s := lowered{lowering: l, root: root, left: maxLowered}
+	v, _ := value.AsObject(s.lower(root))
 	return v
 }
 
-// lower converts a schema inside root. Below maxDepth, where recursive schemas end, anything is
-// accepted.
-func (l *lowering) lower(root *value.Object, v any, depth int) any {
+// lower converts a schema inside root. A definition inside itself accepts anything of its type.
+func (l *lowered) lower(v any) any {
 	schema, ok := value.AsObject(v)
 	if !ok {
 		return v
 	}
 	if l.resolve {
-		if schema = resolve(root, schema); depth > l.maxDepth {
+		before := len(l.open)
+		defer func() { l.open = l.open[:before] }()
+		if l.left--; l.left < 0 {
 			return &value.Object{}
+		}
+		var again bool
+		if schema, again = l.resolved(schema); again {
+			return typeOf(schema)
 		}
 	}
 	out := &value.Object{}
@@ -189,9 +206,9 @@ func (l *lowering) lower(root *value.Object, v any, depth int) any {
 		}
 		switch name {
 		case "properties", "$defs", "definitions":
-			v = l.each(root, v, depth)
+			v = l.each(v)
 		case "items", "anyOf", "oneOf", "allOf", "not":
-			v = l.inside(root, v, depth)
+			v = l.inside(v)
 		}
 		if name == "oneOf" && l.resolve {
 			name = "anyOf"
@@ -202,49 +219,62 @@ func (l *lowering) lower(root *value.Object, v any, depth int) any {
 }
 
 // each converts all schemas of an object, such as properties.
-func (l *lowering) each(root *value.Object, v any, depth int) any {
+func (l *lowered) each(v any) any {
 	schemas, ok := value.AsObject(v)
 	if !ok {
 		return v
 	}
 	out := &value.Object{}
 	for name, one := range schemas.All() {
-		out.Set(name, l.lower(root, one, depth+1))
+		out.Set(name, l.lower(one))
 	}
 	return out
 }
 
 // inside converts a schema or a list of them.
-func (l *lowering) inside(root *value.Object, v any, depth int) any {
+func (l *lowered) inside(v any) any {
 	list, ok := v.([]any)
 	if !ok {
-		return l.lower(root, v, depth+1)
+		return l.lower(v)
 	}
 	out := make([]any, len(list))
 	for i, one := range list {
-		out[i] = l.lower(root, one, depth+1)
+		out[i] = l.lower(one)
 	}
 	return out
 }
 
-// maxRefs bounds a chain of references that refer to each other.
-const maxRefs = 10
-
-// resolve returns the definition that a schema refers to, with the schema's other members.
-func resolve(root, schema *value.Object) *value.Object {
-	for range maxRefs {
+// resolved returns the definition that a schema refers to, with the schema's other members. again
+// means that the schema is inside that definition.
+func (l *lowered) resolved(schema *value.Object) (_ *value.Object, again bool) {
+	for {
 		ref, ok := schema.Get("$ref").(string)
 		if !ok {
-			return schema
+			return schema, false
 		}
+		again = slices.Contains(l.open, ref)
+		l.open = append(l.open, ref)
 		rest := schema.Clone()
 		rest.Delete("$ref")
 		names := strings.Split(strings.TrimPrefix(ref, "#/"), "/")
-		target, _ := value.AsObject(value.Get(root, names...))
+		target, _ := value.AsObject(value.Get(l.root, names...))
 		schema = target.Clone()
 		for name, v := range rest.All() {
 			schema.Set(name, v)
 		}
+		if again {
+			return schema, true
+		}
 	}
-	return &value.Object{}
+}
+
+// typeOf returns a schema without everything but its type and description.
+func typeOf(schema *value.Object) *value.Object {
+	out := &value.Object{}
+	for _, name := range []string{"type", "description"} {
+		if v, has := schema.Lookup(name); has {
+			out.Set(name, v)
+		}
+	}
+	return out
 }

@@ -31,16 +31,15 @@ type callTurn struct {
 // agentCall is one call and its outcome.
 type agentCall struct {
 	*providers.ToolCall
-	name     string // of its sub-step
-	tool     *agentTool
-	key      string // of equal calls
-	state    string
-	text     string // result for the model
-	failed   bool
-	made     bool // by a sub-step
-	edited   bool // a person changed the arguments
-	repeated bool // refused as a repetition
-	usage    flow.Usage
+	name   string // of its sub-step
+	tool   *agentTool
+	key    string // of equal calls
+	state  string
+	text   string // result for the model
+	failed bool
+	made   bool // by a sub-step
+	edited bool // a person changed the arguments
+	usage  flow.Usage
 	// untrusted means that the text has content from outside.
 	untrusted   bool
 	destination string       // host that the call reaches, as far as it is known
@@ -115,7 +114,6 @@ func (a *agent) subStep(c *agentCall, t *callTurn, made, madeBy int) (arguments 
 	limit := a.in.Int("repeat_limit")
 	switch r := a.seen[c.key]; {
 	case r != nil && r.same >= limit:
-		c.repeated = true
 		c.refuse("You have made this call %s with the same result, so it was not made again. Use the result that you have, or do something else.", flow.Count(r.same, "time"))
 	case made >= a.in.Int("max_calls"):
 		c.refuse("The limit of %s is reached. Answer with what you have.", flow.Count(a.in.Int("max_calls"), "call"))
@@ -168,9 +166,12 @@ func (a *agent) approved(c *agentCall, asked *flow.SubResult, t *callTurn) (sub 
 	return a.callStep(c, t, arguments)
 }
 
+// stateRefused is the state of a call that was not made.
+const stateRefused = "refused"
+
 // refuse ends a call that is not made.
 func (c *agentCall) refuse(format string, args ...any) {
-	c.state, c.failed, c.text = "refused", true, fmt.Sprintf(format, args...)
+	c.state, c.failed, c.text = stateRefused, true, wording.Truncate(fmt.Sprintf(format, args...), maxToolError) // it may quote the model
 }
 
 // fatal are the codes of errors that no model can fix.
@@ -221,8 +222,8 @@ func (c *agentCall) answer(a *agent) *providers.ToolResult {
 		a.noteResult(c)
 		a.sources.add(c)
 	}
-	if c.repeated {
-		a.seen[c.key].refused++
+	if c.state == stateRefused {
+		a.noteRefusal(c)
 	}
 	record := map[string]any{"path": a.in.Path + "." + c.name, "tool": c.Name, "state": cmp.Or(c.state, string(flow.StepSucceeded)), "usd": c.usage.CostNanoUSD.Exact()}
 	if c.outcome != "" {
@@ -249,7 +250,8 @@ func cutText(text string, n int) string {
 type repeat struct {
 	result  string
 	same    int
-	refused int
+	refused int // turns that tried it in vain
+	turn    int // the last of them
 }
 
 // noteResult counts a call that was made.
@@ -261,6 +263,20 @@ func (a *agent) noteResult(c *agentCall) {
 		a.seen[c.key] = r
 	}
 	r.same++
+}
+
+// noteRefusal counts a call that was not made, once per turn: within a turn the model does not know yet that it is in vain.
+func (a *agent) noteRefusal(c *agentCall) {
+	key := cmp.Or(c.key, value.Hash([]any{c.Name, c.Arguments})) // without valid arguments
+	r := a.seen[key]
+	if r == nil {
+		r = &repeat{}
+		a.seen[key] = r
+	}
+	if r.turn != a.turn {
+		r.turn = a.turn
+		r.refused++
+	}
 }
 
 // isStuck reports whether the model has tried an equal call twice as often as allowed.

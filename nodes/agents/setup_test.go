@@ -1,6 +1,7 @@
 package agents_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -58,6 +59,7 @@ type world struct {
 	shop    *shop
 	kinds   *flow.Registry
 	base    string // of the model
+	wire    string // provider of the model; empty: openai_compatible
 	files   *files // nil: none can be stored
 	desk    string // URL of the MCP server; see withDesk
 	servers *mcpclient.Client
@@ -214,7 +216,7 @@ func (w *world) results(t *testing.T, n int) []string {
 
 // ListCredentials implements flow.CredentialStore.
 func (w *world) ListCredentials(context.Context, flow.WorkspaceID) ([]flow.Credential, error) {
-	return []flow.Credential{{Name: "fake", Provider: "openai_compatible"}}, nil
+	return []flow.Credential{{Name: "fake", Provider: cmp.Or(w.wire, "openai_compatible")}}, nil
 }
 
 // OpenCredential returns the access to the model.
@@ -222,7 +224,7 @@ func (w *world) OpenCredential(_ context.Context, _ flow.WorkspaceID, name strin
 	if name == "desk" {
 		return flow.Credential{Name: name, Provider: "mcp", BaseURL: w.desk}, deskSecret, nil
 	}
-	return flow.Credential{Name: name, Provider: "openai_compatible", BaseURL: w.base}, "secret-of-" + name, nil
+	return flow.Credential{Name: name, Provider: cmp.Or(w.wire, "openai_compatible"), BaseURL: w.base}, "secret-of-" + name, nil
 }
 
 // FindPrice knows no prices.
