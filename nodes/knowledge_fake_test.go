@@ -17,6 +17,9 @@ func (fakeKnowledge) FindBase(ctx context.Context, _ flow.WorkspaceID, ref strin
 	return b, ctx.Err()
 }
 
+// NoteQuotes implements bases.Store.
+func (fakeKnowledge) NoteQuotes(ctx context.Context, _ flow.RunID, _ []string) error { return ctx.Err() }
+
 // stuckKnowledge never answers.
 type stuckKnowledge struct {
 	bases.Store
