@@ -48,8 +48,8 @@ func TestTests_replay_agents(t *testing.T) {
 		below := h.PublishedFlow(fmt.Sprintf(`{"schema":"sluice.flow/v1","name":"Note","nodes":[{"id":"in","kind":"input","config":{"name":"word","type":"text"}},{"id":"get","kind":"http_request","config":{"method":"GET","url":"%s/item?word={{word}}"}},{"id":"out","kind":"output","config":{"name":"note"}}],"edges":[{"from":"in.value","to":"get.word"},{"from":"get.body","to":"out.value"}]}`, world.URL))
 		c := &testClient{newCaller(h, nil, flow.Key{Scopes: flow.Scopes}), h.PublishedFlow(fmt.Sprintf(supportFlow, world.URL, below))}
 		c.must(200, "PUT", "/cases/one", `{"inputs":{"question":"A?"},"answers":{"refund":{"decision":"approved","values":{"amount":10}}},"stubs":{"refund":{"outputs":{"status":200,"body":"refunded"}}},
-			"checks":[{"output":"answer","contains":["A: order true, note true","refunded"]}]}`)
-		c.must(200, "PUT", "/cases/rejected", `{"inputs":{"question":"B?"},"answers":{"refund":{"decision":"rejected","comment":"too much"}},"checks":[{"output":"answer","contains":["B: order true","too much"]}]}`)
+			"checks":[{"output":"answer","contains":["A: order true, note true","refunded"]},{"steps":{"find":"succeeded","note":"succeeded","refund":"succeeded","agent":"succeeded"}}]}`)
+		c.must(200, "PUT", "/cases/rejected", `{"inputs":{"question":"B?"},"answers":{"refund":{"decision":"rejected","comment":"too much"}},"checks":[{"output":"answer","contains":["B: order true","too much"]},{"steps":{"refund":"skipped"}}]}`)
 		c.must(200, "PUT", "/cases/unanswered", `{"inputs":{"question":"C?"}}`)
 		c.must(200, "PUT", "/cases/unstubbed", `{"inputs":{"question":"D?"},"answers":{"refund":{"decision":"approved"}}}`)
 		if r := c.test(`{"mode":"replay"}`); r.Candidates[0].Stale != 4 || asked.take() != nil || world.gets.Load() != 0 {
@@ -73,10 +73,40 @@ func TestTests_replay_agents(t *testing.T) {
 				t.Fatalf("replayed: %+v", again)
 			}
 		}
+		c.must(200, "PUT", "/cases/one", `{"inputs":{"question":"A?"},"answers":{"refund":{"decision":"approved","values":{"amount":10}}},"stubs":{"refund":{"outputs":{"status":200,"body":"refunded"}}},"checks":[{"steps":{"find":"skipped"}}]}`)
+		if r := c.test(`{"mode":"replay","cases":["one"]}`); r.State != "failed" || r.Verdicts[0].Message != "steps: find ended as succeeded" {
+			t.Errorf("a check that a tool was not called, which was: %+v", r)
+		}
 		if n := asked.take(); n != nil || world.gets.Load() != filled {
 			t.Errorf("replays asked %v", n)
 		}
 	})
+}
+
+// TestChecks_of_steps_that_the_flow_does_not_have fails them: nothing happens in a step that does not exist, so such a check would always pass.
+func TestChecks_of_steps_that_the_flow_does_not_have(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	c := &testClient{newCaller(h, nil, flow.Key{Scopes: flow.Scopes}), h.PublishedFlow(echoFlow)}
+	c.must(200, "PUT", "/cases/a-step", `{"inputs":{"word":"x"},"checks":[{"steps":{"wrods":"skipped"}}]}`)
+	c.must(200, "PUT", "/cases/a-webhook", `{"inputs":{"word":"x"},"checks":[{"sends":{"hoook":null}}]}`)
+	c.must(200, "PUT", "/cases/honest", `{"inputs":{"word":"x"},"checks":[{"steps":{"words":"succeeded"}},{"sends":{"words":null}}]}`)
+	r := c.test(`{"mode":"replay"}`)
+	if r.Candidates[0].Passed != 1 || r.Candidates[0].Failed != 2 {
+		t.Errorf("%+v", r)
+	}
+	for i, want := range []string{"steps: the flow has no step wrods", "sends: the flow has no step hoook", ""} {
+		if got := r.Cases[i].Results[0].Message; got != want {
+			t.Errorf("%s: %q, wanted %q", r.Cases[i].ID, got, want)
+		}
+	}
+	// Checks that can never fail are refused.
+	for _, check := range []string{`{"output":"answer","contains":""}`, `{"output":"answer","matches":".*"}`, `{"output":"answer","schema":{}}`, `{"expression":"true || false"}`, `{"expression":"size(inputs.word) == 1"}`, `{"limits":{}}`} {
+		if raw := c.must(422, "PUT", "/cases/open", `{"inputs":{"word":"x"},"checks":[`+check+`]}`); !strings.Contains(raw, `"case_invalid"`) || !strings.Contains(raw, `"/checks/0/`) {
+			t.Errorf("%s: %s", check, raw)
+		}
+	}
+	c.must(200, "PUT", "/cases/open", `{"inputs":{"word":"x"},"checks":[{"expression":"outputs.answer == 'x'"}]}`)
 }
 
 // TestCases_keep_what_an_agent_remembers makes a case of a run that continues another, and replays it.

@@ -56,7 +56,7 @@ func TestChecks_of_odd_values(t *testing.T) {
 		{`1e999`, `{"output":"v","equals":1e999}`, "passed", ""},
 		{`1e999`, `{"output":"v","equals":1,"within":1e300}`, "failed", ""},
 		{`"{\"a\":1}"`, `{"output":"v","equals":{"a":1}}`, "failed", "wanted an object"},
-		{`"NaN"`, `{"expression":"double(outputs.v)","min":0}`, "errored", "not a number"},
+		{`"NaN"`, `{"expression":"double(outputs.v)","min":0.1}`, "errored", "not a number"},
 		{`2`, `{"expression":"double(outputs.v)","min":0.5}`, "errored", "score from 0 to 1"},
 		{`0.5`, `{"expression":"double(outputs.v)"}`, "errored", "the check needs min"},
 		{`0.5`, `{"expression":"double(outputs.v)","min":0.5}`, "passed", ""},

@@ -310,9 +310,22 @@ func DecodeCase(data string) (*Case, error) {
 // Same reports whether two cases are the same in a file.
 func (c *Case) Same(other *Case) bool { return list.Same(c, other) }
 
-// Parse reads a file. check returns an error for a wrong expression over names; nil checks none.
+// Parse reads a file. Checks and gates that nothing can fail are problems. check returns an error for a wrong expression over names; nil checks none.
 func Parse(o *flow.Object, check checker) (*File, []flow.Problem) {
-	return parseFile(o, check, ParseCase)
+	f, problems := parseFile(o, check, ParseCase)
+	if len(problems) > 0 {
+		return f, problems
+	}
+	for _, p := range vacuousChecks(f.Defaults.Checks, check) {
+		p.Pointer = "/defaults" + p.Pointer
+		problems = append(problems, p)
+	}
+	if f.Gate != nil {
+		if detail, member := f.Gate.vacuous(f); detail != "" {
+			problems = append(problems, flow.Problem{Pointer: flow.Pointer("gate", member), Code: "invalid", Detail: detail})
+		}
+	}
+	return f, problems
 }
 
 // checker returns an error for a wrong expression over names.
@@ -366,15 +379,19 @@ func ParseGate(v any) (*Gate, []flow.Problem) {
 	return g, p.end("/gate")
 }
 
-// ParseCase reads a case. Pointers of problems start at the case.
+// ParseCase reads a case. Checks that nothing can fail are problems. Pointers of problems start at the case.
 func ParseCase(v any, check checker) (Case, []flow.Problem) {
 	if value.IsObject(v) && len(flow.EncodeJSON(v)) > MaxCase {
 		return Case{}, []flow.Problem{{Code: "too_long", Detail: "must be at most 1 MiB"}}
 	}
-	return parseCase(v, check)
+	c, problems := parseCase(v, check)
+	if len(problems) == 0 {
+		problems = vacuousChecks(c.Checks, check)
+	}
+	return c, problems
 }
 
-// parseCase is ParseCase for cases of any size, such as stored ones, which were measured before.
+// parseCase is ParseCase for cases of any size and with any checks, such as stored ones, which were checked before.
 func parseCase(v any, check checker) (Case, []flow.Problem) {
 	p := newParser(v, "a case", check)
 	if p.o == nil {

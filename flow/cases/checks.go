@@ -33,6 +33,9 @@ var checkKinds = []string{Status, StepsCheck, Equals, Expected, OneOf, Contains,
 // variables are the names in expressions.
 var variables = []string{"inputs", "outputs", "expected", "steps", "run"}
 
+// variablesOfCase are the names whose values no run changes.
+var variablesOfCase = []string{"inputs", "expected"}
+
 // Check is one statement about a run.
 type Check struct {
 	Kind   string

@@ -31,7 +31,8 @@ type Result struct {
 	State   flow.RunState
 	Error   *flow.Error
 	Outputs *flow.Object
-	Steps   map[string]flow.StepState // by node ID
+	Nodes   []string                  // IDs of the nodes of the flow; nil if they are not known
+	Steps   map[string]flow.StepState // by node ID; a tool of an agent is there if it was called
 	Sends   map[string]any            // bodies by the ID of the webhook node
 	Hits    map[string][][]string     // by node ID: the sources of the hits of each search, the best first
 	// Cost and time, from recordings for the steps that used one. Spent is what the run cost now.
@@ -311,6 +312,8 @@ func (e *evaluation) steps(c *Check) Outcome {
 	o, _ := flow.AsObject(c.Value)
 	for node, want := range o.All() {
 		switch state, ran := e.r.Steps[node]; {
+		case !e.has(node):
+			return failed("the flow has no step %s", node)
 		case !ran && want == string(flow.StepSkipped), string(state) == want:
 		case !ran:
 			return failed("%s did not run", node)
@@ -321,11 +324,18 @@ func (e *evaluation) steps(c *Check) Outcome {
 	return passed()
 }
 
+// has reports whether the flow has a node. A check of one that it does not have must not pass because nothing happens there.
+func (e *evaluation) has(node string) bool {
+	return e.r.Nodes == nil || slices.Contains(e.r.Nodes, node)
+}
+
 func (e *evaluation) sends(c *Check) Outcome {
 	o, _ := flow.AsObject(c.Value)
 	for node, want := range o.All() {
 		got, sent := e.r.Sends[node]
 		switch {
+		case !e.has(node):
+			return failed("the flow has no step %s", node)
 		case want == nil && sent:
 			return failed("%s sends %s", node, describe(got))
 		case want == nil:

@@ -98,18 +98,35 @@ func (c *collector) add(ctx context.Context, runID flow.RunID, hash string, out 
 		if node, _, _ := strings.Cut(s.Path, flow.SubSeparator); top && s.Kind == searchKind && (s.State == flow.StepSucceeded || s.State == flow.StepReused) {
 			out.Hits[node] = append(out.Hits[node], sourcesOf(s.Outputs["hits"]))
 		}
-		if node := s.Path; top && !flow.IsSubStep(node) {
-			out.Steps[node] = s.State
-			if s.State == flow.StepReused {
-				out.Steps[node] = flow.StepSucceeded
-			}
-			if s.Kind == "webhook" && s.State == flow.StepSucceeded {
-				out.Sends[node] = flow.Ordered(s.Outputs["outputs"])
-			}
+		if top {
+			addState(out, s)
 		}
 	}
-	sum.us, err = c.longest(ctx, hash, took)
+	if sum.us, err = c.longest(ctx, hash, took); top {
+		out.Nodes = c.paths[hash].order
+	}
 	return sum, err
+}
+
+// askKind is the kind of the questions whether an agent may call a tool.
+const askKind = "agent_ask"
+
+// addState adds how a node ended, and what it would send. A tool of an agent succeeded if one of its calls did.
+func addState(out *cases.Result, s *flow.Step) {
+	node, state := s.Path, s.State
+	if state == flow.StepReused {
+		state = flow.StepSucceeded
+	}
+	if flow.IsSubStep(s.Path) {
+		agent, _, _ := strings.Cut(s.Path, flow.SubSeparator)
+		if node = s.Node; node == "" || node == agent || s.Kind == askKind || out.Steps[node] == flow.StepSucceeded {
+			return
+		}
+	}
+	out.Steps[node] = state
+	if s.Kind == "webhook" && s.State == flow.StepSucceeded && node == s.Path {
+		out.Sends[node] = flow.Ordered(s.Outputs["outputs"])
+	}
 }
 
 // searchKind is the kind of steps that search knowledge bases.
@@ -141,7 +158,7 @@ func useOf(s *flow.Step) use {
 		return use{r.CostNanoUSD, r.InputTokens + r.OutputTokens, r.Micros}
 	}
 	u := use{usd: s.Usage.CostNanoUSD, tokens: s.Usage.InputTokens + s.Usage.OutputTokens}
-	if !s.StartedAt.IsZero() && s.EndedAt.After(s.StartedAt) && s.Kind != "approval" && s.Kind != "delay" && s.Kind != "agent" && s.Kind != "agent_ask" {
+	if !s.StartedAt.IsZero() && s.EndedAt.After(s.StartedAt) && s.Kind != "approval" && s.Kind != "delay" && s.Kind != "agent" && s.Kind != askKind {
 		u.us = s.EndedAt.Sub(s.StartedAt).Microseconds()
 	}
 	return u
