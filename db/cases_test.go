@@ -172,3 +172,23 @@ func TestCountFlaky_leaves_out_cases_that_always_end_in_one_way(t *testing.T) {
 		wantEqual(t, "without columns", len(rates), 0)
 	})
 }
+
+// TestSaveTestDigest_keeps_what_a_test_found stores a digest and reads it with the test, alone and in the list.
+func TestSaveTestDigest_keeps_what_a_test_found(t *testing.T) {
+	setup(t, func(t *testing.T, w *fixture) {
+		test := w.newTest(w.start().FlowID, cases.Case{ID: "one"}, false)
+		w.startTest(test)
+		found, err := w.FindTest(w.ctx, ws, test.ID)
+		w.must(err)
+		if found.Digest != nil {
+			t.Errorf("a test that has not ended has the digest %+v", found.Digest)
+		}
+		test.Digest = &cases.Digest{State: cases.Failed, Summary: "1 of 2 pass.", Runs: 2, Done: 2, Candidates: []cases.CandidateReport{{
+			Candidate: cases.Candidate{Label: "v7", Version: 7, Set: map[string]any{"a.b": "c"}}, Passed: 1, Failed: 1, Low: 0.1, High: 0.9, USD: 5, P95: 3 * time.Second, Worse: []string{"one"}, Finds: []cases.FindsRate{{Top: 5, Found: 1, Of: 2}}, Clear: true,
+		}}}
+		w.must(w.SaveTestDigest(w.ctx, test))
+		list, err := w.ListTests(w.ctx, ws, test.FlowID, "", 10)
+		w.must(err)
+		wantEqual(t, "the digest in the list", fmt.Sprintf("%+v", *list[0].Digest), fmt.Sprintf("%+v", *test.Digest))
+	})
+}

@@ -202,7 +202,23 @@ func testOf(r *gen.Test) (*cases.Test, error) {
 	if err := json.Unmarshal([]byte(r.Spec), &t.Spec); err != nil {
 		return nil, dbconn.Unreadable(err, "test", r.ID)
 	}
+	if r.Digest != "" {
+		if err := json.Unmarshal([]byte(r.Digest), &t.Digest); err != nil {
+			return nil, dbconn.Unreadable(err, "test", r.ID)
+		}
+	}
 	return t, nil
+}
+
+// SaveTestDigest stores what a test found.
+func (s *Cases) SaveTestDigest(ctx context.Context, t *cases.Test) error {
+	return s.DB.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
+		err := tx.Queries.SetTestDigest(tx.Ctx, gen.SetTestDigestParams{Digest: string(flow.EncodeJSON(t.Digest)), ID: t.ID, WorkspaceID: t.WorkspaceID})
+		if err != nil {
+			return fmt.Errorf("store what %s found: %w", t.ID, err)
+		}
+		return nil
+	})
 }
 
 // ListTests returns the tests of a flow, newest first, below an ID.

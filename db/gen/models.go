@@ -549,6 +549,7 @@ type Test struct {
 	CreatedAt   int64
 	Notes       string
 	NotesBy     string
+	Digest      string
 }
 
 type Throttle struct {

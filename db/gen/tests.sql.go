@@ -475,7 +475,7 @@ func (q *Queries) FindRecording(ctx context.Context, arg FindRecordingParams) (R
 }
 
 const findTest = `-- name: FindTest :one
-SELECT id, workspace_id, flow_id, run_id, set_hash, spec, made_by, created_at, notes, notes_by FROM tests WHERE id = $1 AND workspace_id = $2
+SELECT id, workspace_id, flow_id, run_id, set_hash, spec, made_by, created_at, notes, notes_by, digest FROM tests WHERE id = $1 AND workspace_id = $2
 `
 
 type FindTestParams struct {
@@ -497,12 +497,13 @@ func (q *Queries) FindTest(ctx context.Context, arg FindTestParams) (Test, error
 		&i.CreatedAt,
 		&i.Notes,
 		&i.NotesBy,
+		&i.Digest,
 	)
 	return i, err
 }
 
 const findTestOfRun = `-- name: FindTestOfRun :one
-SELECT id, workspace_id, flow_id, run_id, set_hash, spec, made_by, created_at, notes, notes_by FROM tests WHERE run_id = $1 AND workspace_id = $2
+SELECT id, workspace_id, flow_id, run_id, set_hash, spec, made_by, created_at, notes, notes_by, digest FROM tests WHERE run_id = $1 AND workspace_id = $2
 `
 
 type FindTestOfRunParams struct {
@@ -524,6 +525,7 @@ func (q *Queries) FindTestOfRun(ctx context.Context, arg FindTestOfRunParams) (T
 		&i.CreatedAt,
 		&i.Notes,
 		&i.NotesBy,
+		&i.Digest,
 	)
 	return i, err
 }
@@ -878,7 +880,7 @@ func (q *Queries) ListRecordings(ctx context.Context, arg ListRecordingsParams) 
 }
 
 const listTests = `-- name: ListTests :many
-SELECT id, workspace_id, flow_id, run_id, set_hash, spec, made_by, created_at, notes, notes_by FROM tests WHERE flow_id = $1 AND workspace_id = $2 AND run_id <> '' AND (id < $3 OR $3 = '')
+SELECT id, workspace_id, flow_id, run_id, set_hash, spec, made_by, created_at, notes, notes_by, digest FROM tests WHERE flow_id = $1 AND workspace_id = $2 AND run_id <> '' AND (id < $3 OR $3 = '')
 ORDER BY id DESC LIMIT $4
 `
 
@@ -914,6 +916,7 @@ func (q *Queries) ListTests(ctx context.Context, arg ListTestsParams) ([]Test, e
 			&i.CreatedAt,
 			&i.Notes,
 			&i.NotesBy,
+			&i.Digest,
 		); err != nil {
 			return nil, err
 		}
@@ -1129,6 +1132,21 @@ func (q *Queries) SetCaseSource(ctx context.Context, arg SetCaseSourceParams) er
 		arg.ID,
 		arg.WorkspaceID,
 	)
+	return err
+}
+
+const setTestDigest = `-- name: SetTestDigest :exec
+UPDATE tests SET digest = $1 WHERE id = $2 AND workspace_id = $3
+`
+
+type SetTestDigestParams struct {
+	Digest      string
+	ID          string
+	WorkspaceID flow.WorkspaceID
+}
+
+func (q *Queries) SetTestDigest(ctx context.Context, arg SetTestDigestParams) error {
+	_, err := q.db.ExecContext(ctx, setTestDigest, arg.Digest, arg.ID, arg.WorkspaceID)
 	return err
 }
 

@@ -114,6 +114,9 @@ ORDER BY id DESC LIMIT @max_rows;
 -- name: SetTestNotes :exec
 UPDATE tests SET notes = @notes, notes_by = @notes_by WHERE id = @id AND workspace_id = @workspace_id;
 
+-- name: SetTestDigest :exec
+UPDATE tests SET digest = @digest WHERE id = @id AND workspace_id = @workspace_id;
+
 -- name: ListJudgeMarks :many
 SELECT candidate, n, check_label, agrees FROM judge_marks WHERE test_id = @test_id AND case_id = @case_id AND workspace_id = @workspace_id;
 

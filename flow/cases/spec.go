@@ -73,6 +73,7 @@ type Test struct {
 	CreatedAt   time.Time
 	Notes       string // what a person wrote about the report
 	NotesBy     string // who
+	Digest      *Digest
 }
 
 // Item is one run of a case for a candidate.

@@ -44,6 +44,7 @@ type CaseStore interface {
 	ListCasesOfRun(ctx context.Context, ws flow.WorkspaceID, runID flow.RunID) ([]cases.OfRun, error)
 	// EraseCopies removes what versions of the cases of a flow, and revisions of its tests file, have of a run.
 	EraseCopies(ctx context.Context, ws flow.WorkspaceID, flowID flow.FlowID, runID flow.RunID) error
+	SaveTestDigest(ctx context.Context, t *cases.Test) error
 	SaveTestNotes(ctx context.Context, t *cases.Test) error
 	SaveJudgeMark(ctx context.Context, t *cases.Test, m *cases.JudgeMark) error
 	// ListJudgeMarks returns the marks of the verdicts on a case.
@@ -434,4 +435,27 @@ func (s *Tests) Report(ctx context.Context, t *cases.Test) (*cases.Plan, *cases.
 		return nil, nil, nil, err
 	}
 	return p, cases.NewReport(p, verdicts), verdicts, nil
+}
+
+// settled is how long after its end the verdicts of a test that did not succeed may still arrive.
+const settled = time.Minute
+
+// Digest returns what a test found, without its cases. It counts the verdicts once after the end of the test.
+func (s *Tests) Digest(ctx context.Context, t *cases.Test, run *flow.Run) (*cases.Digest, error) {
+	if t.Digest != nil {
+		return t.Digest, nil
+	}
+	p, r, verdicts, err := s.Report(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	d := cases.NewDigest(p, r, len(verdicts))
+	if run.State == flow.RunSucceeded || run.State.Ended() && s.Now().Sub(run.EndedAt) > settled {
+		counted := *t
+		counted.Digest = d
+		if err := s.Store.SaveTestDigest(ctx, &counted); err != nil && flow.AsError(err).Code == flow.CodeInternal {
+			return nil, err
+		}
+	}
+	return d, nil
 }

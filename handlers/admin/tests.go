@@ -363,34 +363,8 @@ func (s testServer) object(c *api.Call, t *cases.Test, run *flow.Run) (o TestObj
 	if err != nil {
 		return o, r, err
 	}
-	o = TestObject{
-		ID: t.ID, FlowID: t.FlowID, RunID: t.RunID, Status: run.State, State: report.State, Summary: report.Summary, Mode: t.Spec.Mode, Set: t.Spec.Set, Candidates: []TestCandidate{},
-		Runs: len(plan.Items) * len(t.Spec.Candidates), Done: len(verdicts), CreatedAt: api.Time(t.CreatedAt), CreatedBy: t.MadeBy, Notes: t.Notes, NotesBy: t.NotesBy,
-	}
-	if t.Spec.Baseline >= 0 {
-		o.Baseline = &t.Spec.Baseline
-	}
-	if !run.State.Ended() {
-		list, err := s.Server.Store.ListChildren(c.Request().Context(), t.WorkspaceID, t.RunID)
-		if err != nil {
-			return o, r, err
-		}
-		o.Done = 0
-		for i := range list {
-			if !strings.HasPrefix(list[i].Caller.Path, "check-") {
-				o.Done += list[i].Succeeded + list[i].Failed
-			}
-		}
-	}
-	for i := range report.Candidates {
-		k := &report.Candidates[i]
-		o.Candidates = append(o.Candidates, TestCandidate{
-			Label: k.Label, Version: k.Version, Draft: k.Draft, Set: k.Set, Hash: k.Hash, Passed: k.Passed, Failed: k.Failed, Errored: k.Errored, Stale: k.Stale, Pending: k.Pending,
-			PassRate: k.PassRate(), Low: k.Low, High: k.High, USD: k.USD.Dollars(), SpentUSD: k.Spent.Dollars(), JudgeUSD: k.JudgeUSD.Dollars(), JudgeSpentUSD: k.JudgeSpent.Dollars(), P95MS: k.P95.Milliseconds(), Recorded: k.Recorded, Worse: append([]string{}, k.Worse...), Better: append([]string{}, k.Better...), Finds: append([]FindsRate{}, k.Finds...), Clear: k.Clear,
-		})
-		if o.Candidates[i].Set == nil {
-			o.Candidates[i].Set = map[string]any{}
-		}
+	if o, err = s.digest(c, t, run, cases.NewDigest(plan, report, len(verdicts))); err != nil {
+		return o, r, err
 	}
 	r = TestReport{TestObject: o, Cases: []TestCase{}, Verdicts: []TestVerdict{}}
 	for i := range report.Cases {
@@ -418,6 +392,40 @@ func (s testServer) object(c *api.Call, t *cases.Test, run *flow.Run) (o TestObj
 	return o, r, nil
 }
 
+// digest returns the JSON of a test from what it found.
+func (s testServer) digest(c *api.Call, t *cases.Test, run *flow.Run, d *cases.Digest) (o TestObject, err error) {
+	o = TestObject{
+		ID: t.ID, FlowID: t.FlowID, RunID: t.RunID, Status: run.State, State: d.State, Summary: d.Summary, Mode: t.Spec.Mode, Set: t.Spec.Set, Candidates: []TestCandidate{},
+		Runs: d.Runs, Done: d.Done, CreatedAt: api.Time(t.CreatedAt), CreatedBy: t.MadeBy, Notes: t.Notes, NotesBy: t.NotesBy,
+	}
+	if t.Spec.Baseline >= 0 {
+		o.Baseline = &t.Spec.Baseline
+	}
+	if !run.State.Ended() {
+		list, err := s.Server.Store.ListChildren(c.Request().Context(), t.WorkspaceID, t.RunID)
+		if err != nil {
+			return o, err
+		}
+		o.Done = 0
+		for i := range list {
+			if !strings.HasPrefix(list[i].Caller.Path, "check-") {
+				o.Done += list[i].Succeeded + list[i].Failed
+			}
+		}
+	}
+	for i := range d.Candidates {
+		k := &d.Candidates[i]
+		o.Candidates = append(o.Candidates, TestCandidate{
+			Label: k.Label, Version: k.Version, Draft: k.Draft, Set: k.Set, Hash: k.Hash, Passed: k.Passed, Failed: k.Failed, Errored: k.Errored, Stale: k.Stale, Pending: k.Pending,
+			PassRate: k.PassRate(), Low: k.Low, High: k.High, USD: k.USD.Dollars(), SpentUSD: k.Spent.Dollars(), JudgeUSD: k.JudgeUSD.Dollars(), JudgeSpentUSD: k.JudgeSpent.Dollars(), P95MS: k.P95.Milliseconds(), Recorded: k.Recorded, Worse: append([]string{}, k.Worse...), Better: append([]string{}, k.Better...), Finds: append([]FindsRate{}, k.Finds...), Clear: k.Clear,
+		})
+		if o.Candidates[i].Set == nil {
+			o.Candidates[i].Set = map[string]any{}
+		}
+	}
+	return o, nil
+}
+
 // listTests is GET tests.
 func (s testServer) listTests(c *api.Call) error {
 	f, err := c.FindFlow()
@@ -443,7 +451,11 @@ func (s testServer) listTests(c *api.Call) error {
 		if err != nil {
 			return err
 		}
-		one, _, err := s.object(c, &list[i], run)
+		d, err := s.Digest(ctx, &list[i], run)
+		if err != nil {
+			return err
+		}
+		one, err := s.digest(c, &list[i], run, d)
 		if err != nil {
 			return err
 		}
