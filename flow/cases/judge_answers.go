@@ -54,6 +54,9 @@ func ReadJudgement(text, nonce string, compares, flipped bool) (j Judgement, err
 		if j.Pass, ok = o.Get("pass").(bool); !ok {
 			return j, invalid("pass is not true or false")
 		}
+		if j.Pass && j.Score == 0 { // such as a number of faults
+			return j, invalid("pass is true and score is 0")
+		}
 		return j, nil
 	}
 	winner, _ := o.Get("winner").(string)
