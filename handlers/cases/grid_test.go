@@ -98,6 +98,14 @@ func TestGrid_is_edited_pasted_and_saved_with_the_keyboard(t *testing.T) {
 	p.Until(cell("3", "4") + `.textContent === "gone"`)
 	p.Click("#grid-undo")
 	p.Until(cell("3", "4") + `.textContent === ""`)
+	p.Eval(cell("3", "4") + `.dispatchEvent(new MouseEvent("mousedown", {bubbles: true, cancelable: true}))`)
+	paste("=1+1") // it is copied as text for spreadsheets, and pasted again as it was
+	p.Until(`(() => {const d = new DataTransfer(); document.activeElement.dispatchEvent(new ClipboardEvent("copy", {clipboardData: d, bubbles: true, cancelable: true})); return d.getData("text/plain") === "'=1+1\n"})()`)
+	paste("'=1+1\n")
+	p.Until(cell("3", "4") + `.textContent === "=1+1"`)
+	p.Click("#grid-undo")
+	p.Click("#grid-undo")
+	p.Until(cell("3", "4") + `.textContent === ""`)
 	if n := len(e.file().Cases); n != 1 {
 		t.Fatalf("%d cases are stored before saving", n)
 	}

@@ -5,6 +5,8 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"sluice/flow/value"
 )
 
 func TestTables_are_read_and_written_as_in_the_browser(t *testing.T) {
@@ -17,7 +19,10 @@ func TestTables_are_read_and_written_as_in_the_browser(t *testing.T) {
 		Text string
 		Rows [][]string
 	}
-	var vectors struct{ Cases, Written []vector }
+	var vectors struct {
+		Cases, Written []vector
+		Copied         []struct{ Cell, Safe string }
+	}
 	if err := json.Unmarshal(data, &vectors); err != nil || len(vectors.Cases) == 0 || len(vectors.Written) == 0 {
 		t.Fatal(err, vectors)
 	}
@@ -25,6 +30,11 @@ func TestTables_are_read_and_written_as_in_the_browser(t *testing.T) {
 	for _, v := range slices.Concat(vectors.Cases, vectors.Written) {
 		if got := readTable(v.Text); !same(got, v.Rows) {
 			t.Errorf("%q: %q, wanted %q", v.Text, got, v.Rows)
+		}
+	}
+	for _, v := range vectors.Copied {
+		if got := value.SafeCell(v.Cell); got != v.Safe {
+			t.Errorf("%q: %q, wanted %q", v.Cell, got, v.Safe)
 		}
 	}
 	for _, v := range vectors.Written {

@@ -1,6 +1,6 @@
 // The grid of cases: cells are edited, copied and pasted as in a spreadsheet. The server reads the table after
 // each change and says what is wrong in which cell; nothing is stored before people save.
-import { readTable, writeTable } from "./tsv.ts";
+import { plainCell, readTable, safeCell, writeTable } from "./tsv.ts";
 
 interface Answer { rows: number; fresh: number; changed: number; message: string; to: string; errors: { row: number; column: number; label: string; text: string }[] | null }
 
@@ -151,7 +151,7 @@ function clear(): void {
 
 // Pastes rows at the chosen cell. What does not fit is refused, so that nothing is lost.
 function paste(clip: string): void {
-  let table = readTable(clip);
+  let table = readTable(clip).map((row) => row.map(plainCell));
   const labels = heads.map((h) => h.dataset.label!.trim().toLowerCase()), names = header.slice(1);
   const first = table[0]?.map((c) => c.trim().toLowerCase()) ?? [];
   let columns: number[] | undefined;
@@ -280,7 +280,7 @@ table.addEventListener("dblclick", () => { if (!editor) edit(); });
 table.addEventListener("copy", (event) => {
   if (editor) return;
   const r = range();
-  event.clipboardData!.setData("text/plain", writeTable(rows.slice(r.top, r.bottom + 1).map((row) => row.slice(r.left + 1, r.right + 2))));
+  event.clipboardData!.setData("text/plain", writeTable(rows.slice(r.top, r.bottom + 1).map((row) => row.slice(r.left + 1, r.right + 2).map(safeCell))));
   event.preventDefault();
 });
 table.addEventListener("paste", (event) => {

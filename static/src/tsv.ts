@@ -39,3 +39,18 @@ export function writeTable(rows: readonly (readonly string[])[]): string {
 function quote(cell: string): string {
   return /^"|[\t\n\r]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 }
+
+// Returns a cell as it is copied: texts that spreadsheet programs would read as formulas get an apostrophe, as in
+// exports of the server. So do those that begin like such a text, so that plainCell can take one off again.
+export function safeCell(cell: string): string {
+  return /^'*[=+\-@\t\r]/.test(cell) && !isNumber(cell) ? `'${cell}` : cell;
+}
+
+// Returns a pasted cell without the apostrophe of safeCell.
+export function plainCell(cell: string): string {
+  return /^'+[=+\-@\t\r]/.test(cell) && !isNumber(cell.slice(1)) ? cell.slice(1) : cell;
+}
+
+function isNumber(cell: string): boolean {
+  return /^\+?-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(cell);
+}
