@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/sorting"
+	"sluice/flow/wording"
 )
 
 // Pending is the state of a case whose runs have not all ended.
@@ -300,16 +302,21 @@ func (r *Report) state(baseline int) State {
 	return Passed
 }
 
-// summary returns the first line of the report.
+// summary returns the first line of the report. It begins with the candidates that got worse.
 func (r *Report) summary(baseline int) string {
 	var lines []string
-	for k := range r.Candidates {
+	order := make([]int, len(r.Candidates))
+	for k := range order {
+		order[k] = k
+	}
+	sorting.By(order, func(a, b int) int { return min(1, len(r.Candidates[b].Worse)) - min(1, len(r.Candidates[a].Worse)) })
+	for _, k := range order {
 		if k == baseline && len(r.Candidates) > 1 {
 			continue
 		}
 		line := r.sentence(k, baseline)
 		if len(r.Candidates) > 2 || baseline < 0 && len(r.Candidates) > 1 {
-			line = r.Candidates[k].Label + ": " + line
+			line = wording.Capitalize(r.Candidates[k].Label) + ": " + line
 		}
 		lines = append(lines, line)
 	}

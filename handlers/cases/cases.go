@@ -28,6 +28,7 @@ const (
 	liveItems    = 1_000
 	shownTags    = 6
 	shownMessage = 140 // characters
+	namedValue   = 40  // characters of a value that a candidate has
 )
 
 // listCases is GET tests: the page or, for the script, the part of it that changes.
@@ -316,7 +317,7 @@ func candidateName(k *cases.Candidate) string {
 	}
 	var values []string
 	for _, field := range sortedKeys(k.Set) {
-		values = append(values, short(flow.Text(k.Set[field])))
+		values = append(values, shortValue(flow.Text(k.Set[field])))
 	}
 	if len(values) > 0 {
 		name += " with " + strings.Join(values, ", ")

@@ -14,6 +14,11 @@ func short(text string) string {
 	return wording.Fit(strings.Join(strings.Fields(text), " "), shownMessage)
 }
 
+// shortValue returns a text as part of the name of a candidate.
+func shortValue(text string) string {
+	return wording.Fit(strings.Join(strings.Fields(text), " "), namedValue)
+}
+
 // flakyText says how often a case passed.
 func flakyText(r cases.Rate) string { return fmt.Sprintf("flaky, passes %d of %d", r.Passed, r.Runs) }
 
