@@ -18,7 +18,9 @@ func (fakeKnowledge) FindBase(ctx context.Context, _ flow.WorkspaceID, ref strin
 }
 
 // NoteQuotes implements bases.Store.
-func (fakeKnowledge) NoteQuotes(ctx context.Context, _ flow.RunID, _ []string) error { return ctx.Err() }
+func (fakeKnowledge) NoteQuotes(ctx context.Context, _ flow.RunID, _ []string) error {
+	return ctx.Err()
+}
 
 // stuckKnowledge never answers.
 type stuckKnowledge struct {
