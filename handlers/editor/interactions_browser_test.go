@@ -82,6 +82,11 @@ func (p *hand) touch(from, to []webtest.Point) {
 		}
 		p.fingers(input.DispatchTouchEventTypeTouchMove, at...)
 	}
+	if len(to) > 0 {
+		// A finger rests before it is lifted. Otherwise the browser takes the move for a fling, and the next tap only stops that.
+		p.do(`window.rested = performance.now() + 150`)
+		p.Until(`performance.now() > window.rested`)
+	}
 	p.fingers(input.DispatchTouchEventTypeTouchEnd)
 }
 
