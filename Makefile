@@ -65,7 +65,7 @@ vet:
 
 # drift fails if generated files differ from what their sources generate.
 drift: generate
-	git diff --exit-code -- db/gen docs/nodes.md documents/pdfium views static/dist
+	git diff --exit-code -- db/gen docs/nodes.md docs/packed documents/pdfium views static/dist
 	test -z "$$(git ls-files --others --exclude-standard -- views static/dist)"
 
 # If the vulnerability database cannot be reached, the check is skipped with a
