@@ -100,6 +100,8 @@ func TestCases_say_what_is_wrong_and_keep_what_was_typed(t *testing.T) {
 		t.Fatalf("stored %d cases", n)
 	}
 	delete(fields, "act")
+	e.send(e.path("/new"), fields).Is(http.StatusUnprocessableEntity).Has("so the check can never fail")
+	fields["check.1.value"] = `{"type": "string"}`
 	e.send(e.path("/new"), fields).Is(http.StatusSeeOther)
 	e.send(e.path("/new"), fields).Is(http.StatusUnprocessableEntity).Has("There is a case ok. Choose another name.")
 	v := e.As(flow.MemberViewer)
