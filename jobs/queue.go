@@ -216,7 +216,7 @@ func (q *Queue) accept() {
 	}
 }
 
-// stop fetches no more jobs and waits for those at work, also for runs whose
+// stop ends the fetching of jobs and waits for those at work, also for runs whose
 // transaction has reserved a worker and not ended yet. If ctx ends first, it
 // aborts them and waits for at most grace.
 func (q *Queue) stop(ctx context.Context, grace time.Duration) error {

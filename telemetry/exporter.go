@@ -77,7 +77,7 @@ func (e *exporter) put(c chunk) {
 	e.dropped.Add(c.spans)
 }
 
-// full reports whether the queue takes no more spans, which then need not be written.
+// full reports whether the queue has no room, so that spans need not be written.
 func (e *exporter) full() bool {
 	return e.waiting.Load() >= queueSize || e.bytes.Load() >= queueBytes
 }

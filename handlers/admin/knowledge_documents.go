@@ -63,7 +63,7 @@ type KnowledgeDocument struct {
 	ChangedAt api.Time           `json:"changed_at"`
 	Texts     []KnowledgePassage `json:"texts,omitempty" doc:"Its first passages; only for a single document."`
 	// QuotedBy is nil in lists.
-	QuotedBy      []KnowledgeQuote `json:"quoted_by,omitempty" doc:"The latest runs, up to 1,000, that found passages of it and still have them, also of earlier versions; only for a single or removed document. Erase them if nobody may keep its text."`
+	QuotedBy      []KnowledgeQuote `json:"quoted_by,omitempty" doc:"The latest runs, up to 1,000, that found passages of it and still have them, also of earlier versions; only for a single or removed document. Erase them if its text must not be kept."`
 	QuotedByTotal int64            `json:"quoted_by_total,omitempty" doc:"How many there are."`
 }
 
