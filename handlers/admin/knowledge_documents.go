@@ -228,7 +228,7 @@ func (s knowledgeServer) addDocument(c *api.Call) error {
 
 // writeIndexing responds with the run that indexes documents of a base.
 func writeIndexing(c *api.Call, b *knowledge.Base, started flow.Started) error {
-	o := KnowledgeAdded{RunID: started.Run.ID, FlowID: b.FlowID, URL: "/v1/flow/" + string(b.FlowID) + "/run/" + string(started.Run.ID)}
+	o := KnowledgeAdded{RunID: started.Run.ID, FlowID: b.FlowID, URL: api.RunPath(b.FlowID, started.Run.ID)}
 	c.Response().Header().Set("Location", o.URL)
 	return c.WriteJSON(http.StatusAccepted, o)
 }
@@ -261,7 +261,7 @@ func (s knowledgeServer) removeDocument(c *api.Call) error {
 func (s knowledgeServer) addQuotes(c *api.Call, b *knowledge.Base, o *KnowledgeDocument) error {
 	list, total, err := s.Store.ListQuotes(c.Request().Context(), b, o.ID, knowledge.MaxQuotes)
 	for _, q := range list {
-		o.QuotedBy = append(o.QuotedBy, KnowledgeQuote{RunID: q.RunID, FlowID: q.FlowID, URL: "/v1/flow/" + string(q.FlowID) + "/run/" + string(q.RunID), CreatedAt: api.Time(q.CreatedAt)})
+		o.QuotedBy = append(o.QuotedBy, KnowledgeQuote{RunID: q.RunID, FlowID: q.FlowID, URL: api.RunPath(q.FlowID, q.RunID), CreatedAt: api.Time(q.CreatedAt)})
 	}
 	o.QuotedByTotal = total
 	return err

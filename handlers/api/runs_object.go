@@ -132,15 +132,17 @@ func newRunObject(publicURL string, r *flow.Run) runObject {
 
 // newRunURLs returns the URLs of a run in the API and of its page in the dashboard.
 func newRunURLs(publicURL string, r *flow.Run) runURLs {
-	self := publicURL + runPath(r)
+	self := publicURL + RunPath(r.FlowID, r.ID)
 	return runURLs{
 		Self: self, Result: self + "/result", Cancel: self + "/cancel", Events: self + "/events",
 		Dashboard: publicURL + "/flows/" + string(r.FlowID) + "/runs/" + string(r.ID),
 	}
 }
 
-// runPath returns the path of a run in the API.
-func runPath(r *flow.Run) string { return "/v1/flow/" + string(r.FlowID) + "/run/" + string(r.ID) }
+// RunPath returns the path of a run in the API.
+func RunPath(flowID flow.FlowID, id flow.RunID) string {
+	return "/v1/flow/" + string(flowID) + "/run/" + string(id)
+}
 
 // newErrorObject returns nil for a run or step without an error.
 func newErrorObject(e *flow.Error) *errorObject {

@@ -233,7 +233,7 @@ func (c *Call) answerStart(req startRequest, started flow.Started, err error) er
 	if err := c.checkReplay(started); err != nil {
 		return err
 	}
-	h.Set("Location", runPath(run))
+	h.Set("Location", RunPath(run.FlowID, run.ID))
 	if req.stream {
 		after := req.after
 		c.deferred = func() error { return c.stream(run, after) }
