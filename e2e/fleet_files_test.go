@@ -61,10 +61,17 @@ func newFileFleet(t *testing.T) *fileFleet {
 	return f
 }
 
-// breakStorage breaks a third of the requests to the storage, so that some fail in all attempts of a server.
+// outage is how many requests fail one after the other: enough for all callers to have one that fails in all four attempts of a server.
+const outage = 100
+
+// breakStorage breaks a third of the requests to the storage, and all requests of an outage now and then, which servers must refuse.
 func (f *fileFleet) breakStorage(random *rand.Rand) {
 	faults := []s3server.Fault{{Status: 503}, {Status: 500, Code: "InternalError"}, {CutUpload: true}, {LoseAnswer: true}, {CutAnswer: 100}, {Alter: true}}
+	requests := 0
 	f.storage.Fail(func(r *http.Request) s3server.Fault { // one request after the other
+		if requests++; requests%(6*outage) > 5*outage {
+			return s3server.Fault{Status: http.StatusServiceUnavailable}
+		}
 		if random.IntN(1000) == 0 {
 			return s3server.Fault{Silence: 10 * time.Second}
 		}
