@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/flow/schedule"
 	"sluice/flow/triggers"
 )
@@ -137,6 +138,28 @@ func (s *Triggers) check(ctx context.Context, f *flow.Flow, name string, c *trig
 	}
 	invalid.Fields = append(invalid.Fields, problems...)
 	return invalid
+}
+
+// InputProblems returns why a flow with these inputs would refuse those of a schedule at its next planned time. zone is the time zone of
+// the workspace. Problems of the schedule itself are not among them.
+func (s *Triggers) InputProblems(ctx context.Context, t *triggers.Trigger, zone string, inputs []contract.Input) []flow.Problem {
+	plan, err := t.Config.Schedule(zone)
+	if err != nil || t.Kind != triggers.Schedule || t.Config.Test != nil {
+		return nil
+	}
+	at := t.Next
+	if at.IsZero() {
+		at = s.Now()
+	}
+	given, err := t.Values(ctx, plan, at, s.Evaluate)
+	if err != nil {
+		return []flow.Problem{{Pointer: "/inputs", Code: "invalid", Detail: flow.AsError(err).Message}}
+	}
+	_, problems := contract.Check(inputs, given, false)
+	for i := range problems {
+		problems[i].Pointer = "/inputs" + problems[i].Pointer
+	}
+	return problems
 }
 
 // featureStore knows what all instances understand.

@@ -231,21 +231,13 @@ func (s *Server) writeTrigger(c *api.Call, t *triggers.Trigger, err error) error
 	return c.WriteJSON(http.StatusOK, o)
 }
 
-// inputProblems returns why the live version would refuse the inputs of a schedule at its next planned time.
+// inputProblems returns why the live version would refuse the inputs of a trigger at its next planned time.
 func (s triggerRuns) inputProblems(c *api.Call, t *triggers.Trigger, zone string) ([]flow.Problem, error) {
-	plan, err := t.Config.Schedule(zone)
-	if err != nil || t.Kind != triggers.Schedule || t.Config.Test != nil {
-		return nil, nil // problems of the schedule itself are refused
-	}
-	ctx, at := c.Request().Context(), t.Next
-	if at.IsZero() {
-		at = s.now()
-	}
 	f, err := c.FindFlow()
-	if err != nil || f.LiveHash == "" {
+	if err != nil || f.LiveHash == "" || t.Kind != triggers.Schedule {
 		return nil, err
 	}
-	content, err := s.Store.FindDocument(ctx, t.WorkspaceID, f.LiveHash)
+	content, err := s.Store.FindDocument(c.Request().Context(), t.WorkspaceID, f.LiveHash)
 	if err != nil {
 		return nil, err
 	}
@@ -253,15 +245,7 @@ func (s triggerRuns) inputProblems(c *api.Call, t *triggers.Trigger, zone string
 	if doc == nil {
 		return nil, nil
 	}
-	given, err := t.Values(ctx, plan, at, s.Evaluate)
-	if err != nil {
-		return []flow.Problem{{Pointer: "/inputs", Code: "invalid", Detail: flow.AsError(err).Message}}, nil
-	}
-	_, problems := contract.Check(contract.Inputs(doc, s.kinds), given, false)
-	for i := range problems {
-		problems[i].Pointer = "/inputs" + problems[i].Pointer
-	}
-	return problems, nil
+	return s.triggers.InputProblems(c.Request().Context(), t, zone, contract.Inputs(doc, s.kinds)), nil
 }
 
 // listTriggers is GET flow/triggers.

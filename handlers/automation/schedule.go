@@ -7,13 +7,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"sluice/flow"
 	"sluice/flow/contract"
-	"sluice/flow/document"
 	"sluice/flow/schedule"
 	"sluice/flow/sorting"
 	"sluice/flow/triggers"
@@ -21,9 +19,6 @@ import (
 	view "sluice/views/automation"
 	"sluice/views/components"
 )
-
-// nextTimes is how many planned times a preview has.
-const nextTimes = 5
 
 // scheduleEditor converts between a schedule and its dialog.
 type scheduleEditor struct {
@@ -41,22 +36,6 @@ func newScheduleEditor(c *call, f *flow.Flow) (*scheduleEditor, error) {
 	}
 	inputs, err := c.inputsOf(f)
 	return &scheduleEditor{c, f, workspace, inputs}, err
-}
-
-// inputsOf returns the inputs of the live version, or of the draft before the first publish.
-func (c *call) inputsOf(f *flow.Flow) ([]contract.Input, error) {
-	data := f.Draft
-	if f.LiveVersion > 0 {
-		var err error
-		if data, err = c.s.Store.FindDocument(c.Ctx(), f.WorkspaceID, f.LiveHash); err != nil {
-			return nil, err
-		}
-	}
-	doc, _ := document.ParseDocument(data)
-	if doc == nil {
-		return nil, nil
-	}
-	return contract.Inputs(doc, c.s.Kinds), nil
 }
 
 // form returns the dialog with a configuration.
@@ -113,75 +92,6 @@ func (e *scheduleEditor) zones(chosen string) []components.Option {
 	return list
 }
 
-// describe fills in the phrase of a configuration and its next times.
-func (e *scheduleEditor) describe(f *view.ScheduleForm, config *triggers.Config) {
-	plan, err := config.Schedule(e.workspace)
-	if err != nil {
-		f.Preview.Problem = flow.AsError(err).Message
-		return
-	}
-	f.Was = plan.Phrase()
-	f.Preview = preview(plan, e.c.s.Now(), e.c.readerZone())
-}
-
-// preview returns the next times of a schedule, in its zone and in the reader's.
-func preview(plan *schedule.Schedule, now time.Time, reader *time.Location) view.SchedulePreview {
-	p := view.SchedulePreview{Zone: schedule.City(plan.Timezone())}
-	zone := plan.Location()
-	if reader != nil && reader.String() != zone.String() {
-		p.Yours = schedule.City(reader.String())
-	} else {
-		reader = zone
-	}
-	var before time.Time
-	for _, at := range plan.NextN(now, nextTimes) {
-		if note := clockNote(before, at, zone, reader); note != "" {
-			p.Times = append(p.Times, view.PlannedRow{Note: note})
-		}
-		there, here := at.In(zone), at.In(reader)
-		row := view.PlannedRow{Day: there.Format("Mon, Jan 2"), Time: there.Format("3:04 PM"), Yours: here.Format("3:04 PM")}
-		if there.Year() != now.In(zone).Year() {
-			row.Day = there.Format("Mon, Jan 2, 2006")
-		}
-		if here.YearDay() != there.YearDay() {
-			row.Yours = here.Format("Mon 3:04 PM")
-		}
-		p.Times = append(p.Times, row)
-		before = at
-	}
-	p.Over = len(p.Times) == 0
-	return p
-}
-
-// clockNote tells about clock changes between two planned times, in the zone of a schedule and in the reader's.
-func clockNote(before, at time.Time, zone, reader *time.Location) string {
-	if before.IsZero() {
-		return ""
-	}
-	var notes []string
-	zones := []*time.Location{zone}
-	if reader != zone {
-		zones = append(zones, reader)
-	}
-	for _, z := range zones {
-		for _, change := range schedule.Changes(z, before, at) {
-			by, way := time.Duration(change.After-change.Before)*time.Second, "forward"
-			if by < 0 {
-				by, way = -by, "back"
-			}
-			notes = append(notes, fmt.Sprintf("Clocks in %s go %s %s on %s.", schedule.City(z.String()), way, components.WholeDuration(by), change.At.In(z).Format("Jan 2")))
-		}
-	}
-	if len(notes) == 0 {
-		return ""
-	}
-	then, now, mine := before.In(zone).Format("3:04 PM"), at.In(zone).Format("3:04 PM"), at.In(reader).Format("3:04 PM")
-	if reader != zone && then == now && before.In(reader).Format("3:04 PM") != mine {
-		notes = append(notes, fmt.Sprintf("It stays %s there and becomes %s for you.", now, mine))
-	}
-	return strings.Join(notes, " ")
-}
-
 // newSchedule is GET schedule: the dialog of a new one.
 func newSchedule(c *call, f *flow.Flow) error {
 	e, err := newScheduleEditor(c, f)
@@ -193,7 +103,8 @@ func newSchedule(c *call, f *flow.Flow) error {
 		config.Timezone = reader.String() // the workspace has none set
 	}
 	form := e.form(nil, config)
-	e.describe(form, config)
+	e.describe(form, nil, config)
+	form.Preview.Refusals = nil // nobody has filled it in yet
 	form.Phrase = form.Was
 	if form.Name, err = c.freeName(f, "Schedule"); err != nil {
 		return err
@@ -225,7 +136,7 @@ func storedSchedule(c *call, f *flow.Flow, t *triggers.Trigger) (*view.ScheduleF
 		return nil, err
 	}
 	form := e.form(t, &t.Config)
-	e.describe(form, &t.Config)
+	e.describe(form, t, &t.Config)
 	form.Phrase = form.Was
 	return form, nil
 }
@@ -309,35 +220,6 @@ func count(text, field string, errs components.Errors) int64 {
 	return n
 }
 
-// previewSchedule is POST preview: what the dialog would do. It renders the parts that the script replaces: the next times, and
-// the fields or the phrase, whichever the person has not just changed.
-func previewSchedule(c *call, f *flow.Flow) error {
-	e, err := newScheduleEditor(c, f)
-	if err != nil {
-		return err
-	}
-	form, config, byPhrase := e.read(nil)
-	e.preview(form, &config)
-	if byPhrase {
-		return c.Render(http.StatusOK, view.ScheduleParts(view.ScheduleFields(*form), view.ScheduleNext(*form)))
-	}
-	if form.Was != "" && len(form.Errors) == 0 {
-		form.Phrase = form.Was
-	}
-	return c.Render(http.StatusOK, view.ScheduleParts(view.SchedulePhrase(*form), view.ScheduleNext(*form)))
-}
-
-// preview fills in the next times, or what is wrong.
-func (e *scheduleEditor) preview(form *view.ScheduleForm, config *triggers.Config) {
-	for _, name := range []string{"phrase", "days", "time", "count", "day", "date", "cron"} {
-		if form.Errors[name] != "" {
-			form.Preview.Problem = form.Errors[name]
-			return
-		}
-	}
-	e.describe(form, config)
-}
-
 // createSchedule is POST schedule.
 func createSchedule(c *call, f *flow.Flow) error { return saveSchedule(c, f, nil) }
 
@@ -349,7 +231,7 @@ func saveSchedule(c *call, f *flow.Flow, t *triggers.Trigger) error {
 	}
 	form, config, byPhrase := e.read(t)
 	refuse := func(status int) error {
-		e.preview(form, &config)
+		e.preview(form, t, &config)
 		if !byPhrase && form.Was != "" && len(form.Errors) == 0 {
 			form.Phrase = form.Was
 		}
@@ -446,78 +328,4 @@ func problemText(detail string) string {
 		return wording.Period(detail)
 	}
 	return wording.Period("This " + detail)
-}
-
-// inputFields returns the fields that say what the inputs of a flow are made of.
-func inputFields(inputs []contract.Input, values *flow.Object, sources []components.Option) (list []view.InputField) {
-	for i := range inputs {
-		in := &inputs[i]
-		f := view.InputField{Name: in.Name, Type: string(in.Type), Required: in.Required, Sources: sources}
-		if v, ok := values.Lookup(in.Name); ok {
-			f.Source, f.Text = sourceOf(v, in, sources)
-		}
-		list = append(list, f)
-	}
-	return list
-}
-
-// sourceOf returns the choice and the text that stand for a value or an expression.
-func sourceOf(v any, in *contract.Input, sources []components.Option) (source, text string) {
-	if o, ok := v.(*flow.Object); ok && o.Len() == 1 {
-		if expression, ok := o.Get("cel").(string); ok {
-			if slices.ContainsFunc(sources, func(s components.Option) bool { return s.Value == expression }) {
-				return expression, ""
-			}
-			return "cel", expression
-		}
-	}
-	if s, ok := v.(string); ok && isText(in) {
-		return "value", s
-	}
-	return "value", string(flow.EncodeJSON(v))
-}
-
-// isText reports whether values of an input are written without quotes.
-func isText(in *contract.Input) bool { return in.Type == flow.TypeText }
-
-// readInputs reads these fields. Values of inputs that the flow does not have stay.
-func readInputs(c *call, inputs []contract.Input, stored *flow.Object) (values *flow.Object, wrong map[string]string) {
-	values, wrong = &flow.Object{}, map[string]string{}
-	for name, v := range stored.All() {
-		if !slices.ContainsFunc(inputs, func(in contract.Input) bool { return in.Name == name }) {
-			values.Set(name, v)
-		}
-	}
-	for i := range inputs {
-		in := &inputs[i]
-		source, text := c.FormValue("source."+in.Name), strings.TrimSpace(c.FormValue("text."+in.Name))
-		switch source {
-		case "":
-			continue
-		case "value":
-			if isText(in) {
-				values.Set(in.Name, c.FormValue("text."+in.Name))
-				continue
-			}
-			v, err := flow.DecodeJSON([]byte(text))
-			if err != nil {
-				wrong[in.Name] = "Enter a value such as 3, true or [\"a\", \"b\"]."
-				continue
-			}
-			values.Set(in.Name, v)
-			continue
-		case "cel":
-			if source = text; text == "" {
-				wrong[in.Name] = "Enter an expression."
-				continue
-			}
-		}
-		o := &flow.Object{}
-		o.Set("cel", source)
-		values.Set(in.Name, o)
-	}
-	if values.Len() == 0 {
-		values = nil
-	}
-	return values, wrong
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/flow/schedule"
 	"sluice/flow/sorting"
 	"sluice/flow/triggers"
@@ -95,7 +96,7 @@ func triggersPage(c *call, status int, f *flow.Flow, dialog *view.ScheduleForm) 
 		return err
 	}
 	for i := range list {
-		r, err := rows.row(&list[i], f.Name)
+		r, err := rows.row(&list[i], f)
 		if err != nil {
 			return err
 		}
@@ -189,26 +190,27 @@ type rows struct {
 	now       time.Time
 	workspace string         // time zone; "" for UTC
 	reader    *time.Location // nil if unknown
+	inputs    map[flow.FlowID][]contract.Input
 }
 
 // row is a trigger with what sorts it.
 type row struct {
 	view.TriggerRow
-	trouble bool // the last event started nothing that should have
+	trouble bool // the last event started nothing that should have, or the next one will not
 	plan    *schedule.Schedule
 	next    time.Time
 }
 
 // newRows reads what all rows share.
 func newRows(c *call) (r rows, err error) {
-	r = rows{c: c, now: c.s.Now(), reader: c.readerZone()}
+	r = rows{c: c, now: c.s.Now(), reader: c.readerZone(), inputs: map[flow.FlowID][]contract.Input{}}
 	r.workspace, err = c.workspaceZone()
 	return r, err
 }
 
 // row converts a trigger.
-func (r rows) row(t *triggers.Trigger, flowName string) (row, error) {
-	v := row{TriggerRow: view.TriggerRow{ID: t.ID, Name: title(t.Name), FlowID: string(t.FlowID), Flow: flowName, On: t.On, Hook: t.Kind == triggers.Hook}}
+func (r rows) row(t *triggers.Trigger, f *flow.Flow) (row, error) {
+	v := row{TriggerRow: view.TriggerRow{ID: t.ID, Name: title(t.Name), FlowID: string(t.FlowID), Flow: f.Name, On: t.On, Hook: t.Kind == triggers.Hook}}
 	events, err := r.c.s.Store.ListEvents(r.c.Ctx(), t, "", "", rowEvents)
 	if err != nil {
 		return v, err
@@ -233,6 +235,10 @@ func (r rows) row(t *triggers.Trigger, flowName string) (row, error) {
 				v.Sentence += ", " + testSentence(t.Config.Test)
 			}
 			r.setNext(&v, t)
+			if v.Refusal, err = r.refusal(t, f); err != nil {
+				return v, err
+			}
+			v.trouble = v.trouble || t.On && v.Refusal != ""
 		}
 	}
 	if !t.On {
@@ -240,6 +246,19 @@ func (r rows) row(t *triggers.Trigger, flowName string) (row, error) {
 	}
 	v.Note, v.NoteTone, err = r.note(t, v.plan, events)
 	return v, err
+}
+
+// refusal returns why the live version would refuse the next start of a schedule, or "".
+func (r rows) refusal(t *triggers.Trigger, f *flow.Flow) (string, error) {
+	inputs, known := r.inputs[f.ID]
+	if !known {
+		var err error
+		if inputs, err = r.c.inputsOf(f); err != nil {
+			return "", err
+		}
+		r.inputs[f.ID] = inputs
+	}
+	return strings.Join(r.c.refusals(f, t, r.workspace, inputs), " "), nil
 }
 
 // offText says why a trigger is off.
@@ -349,9 +368,9 @@ func showWorkspaceTriggers(c *call) error {
 	if err != nil {
 		return err
 	}
-	names := map[flow.FlowID]string{}
+	flows := map[flow.FlowID]*flow.Flow{}
 	for i := range heads {
-		names[heads[i].ID] = heads[i].Name
+		flows[heads[i].ID] = &heads[i]
 	}
 	rows, err := newRows(c)
 	if err != nil {
@@ -367,10 +386,11 @@ func showWorkspaceTriggers(c *call) error {
 	var all []row
 	for i := range list {
 		t := &list[i]
-		if _, active := names[t.FlowID]; !active { // archived
+		f := flows[t.FlowID]
+		if f == nil { // archived
 			continue
 		}
-		v, err := rows.row(t, names[t.FlowID])
+		v, err := rows.row(t, f)
 		if err != nil {
 			return err
 		}

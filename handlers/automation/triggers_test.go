@@ -155,6 +155,35 @@ func TestPreview_shows_both_zones_and_clock_changes(t *testing.T) {
 	}
 }
 
+// TestSchedules_show_what_the_live_version_would_refuse stores a schedule through the API, which accepts inputs that do not fit, and fixes
+// it in the dialog.
+func TestSchedules_show_what_the_live_version_would_refuse(t *testing.T) {
+	t.Parallel()
+	e := setup(t, october)
+	const note = "The live version would reject the next run."
+	e.b.Get(e.path("/schedule")).Is(http.StatusOK).Lacks(note)
+	e.api(http.MethodPut, "/v1/flow/"+e.flow+"/triggers/daily", `{"cron": "0 9 * * *", "inputs": {"other": 1}}`)
+	e.b.Post(e.path("/schedule"), dialog("name", "A fine one")).RedirectsTo(e.path(""))
+	rejected := []string{"&#34;who&#34; is required (text).", "This flow has no input &#34;other&#34;"}
+	e.b.Get(e.path("")).Is(http.StatusOK).Has(append(rejected, "Next run would be rejected:")...)
+	all := e.b.Get("/triggers").Is(http.StatusOK).Has(rejected...)
+	if table := all.Body[strings.Index(all.Body, "Triggers of the workspace"):]; strings.Index(table, ">Daily<") > strings.Index(table, ">A fine one<") {
+		t.Error("the one that would be rejected is not first")
+	}
+	s, err := e.Store.FindTrigger(t.Context(), flow.DefaultWorkspace, flow.FlowID(e.flow), "daily")
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := e.path("/" + s.ID)
+	e.b.Get(one).Is(http.StatusOK).Has(append(rejected, note, `name="source.other"`, "Leave out")...)
+	still := dialog("source.other", "value", "text.other", "1")
+	e.b.Post(e.path("/preview?trigger="+s.ID), still).Is(http.StatusOK).Has(note, rejected[1]).Lacks(rejected[0])
+	e.b.Post(e.path("/preview?trigger="+s.ID), dialog()).Is(http.StatusOK).Lacks(note)
+	e.b.Post(one, dialog()).RedirectsTo(e.path(""))
+	e.b.Get(e.path("")).Is(http.StatusOK).Lacks("would be rejected")
+	e.b.Get(one).Is(http.StatusOK).Lacks(note, `name="source.other"`)
+}
+
 // TestPreview_without_a_script renders the whole dialog with what the form says, and stores nothing.
 func TestPreview_without_a_script(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,8 @@
 package automation
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,7 +32,12 @@ func triggerSamples(theme layout.Theme) map[string]templ.Component {
 	page := sampleTriggers()
 	viewer := page
 	viewer.MayEdit = false
-	dialog, fresh, wrong := page, page, page
+	dialog, fresh, wrong, refused := page, page, page, page
+	refused.Dialog = sampleSchedule()
+	refused.Dialog.ID, refused.Dialog.Title, refused.Dialog.On, refused.Dialog.More = "trg_1", "Morning digest", true, true
+	refused.Dialog.Preview.Refusals = []string{`"day" is required (text).`, `This flow has no input "topic".`}
+	refused.Triggers = slices.Clone(page.Triggers)
+	refused.Triggers[0].Refusal = strings.Join(refused.Dialog.Preview.Refusals, " ")
 	dialog.Dialog = sampleSchedule()
 	dialog.Dialog.ID, dialog.Dialog.Title, dialog.Dialog.On = "trg_1", "Morning digest", true
 	fresh.Dialog = sampleSchedule()
@@ -43,19 +50,20 @@ func triggerSamples(theme layout.Theme) map[string]templ.Component {
 		{At: viewtest.Noon.Add(15 * time.Hour), Text: "Tomorrow, 3:00 AM", Trigger: "Morning digest", Flow: "Morning digest", Sentence: "Weekdays at 9:00 AM, Berlin", Path: "/flows/flow_1/triggers/trg_1"},
 	}}
 	backfill := BackfillPage{FlowID: "flow_1", Flow: "Morning digest", LiveVersion: 3, ID: "trg_1", Name: "Morning digest", Sentence: "Weekdays at 9:00 AM, Berlin", Zone: "Berlin", From: "2026-11-01", Until: "2026-11-07", Errors: components.Errors{}}
-	counted, refused := backfill, backfill
+	counted, refusedDays := backfill, backfill
 	counted.Shown, counted.Count, counted.First, counted.Last, counted.Micros, counted.All = true, 5, "Nov 2, 2026, 9:00 AM", "Nov 6, 2026, 9:00 AM", 120_000, true
-	refused.Errors, refused.LiveVersion = components.Errors{"until": "Choose a day that is not before the first."}, 0
+	refusedDays.Errors, refusedDays.LiveVersion = components.Errors{"until": "Choose a day that is not before the first."}, 0
 	return map[string]templ.Component{
 		"backfill":          Backfill(p, backfill),
 		"backfill-counted":  Backfill(p, counted),
-		"backfill-refused":  Backfill(p, refused),
+		"backfill-refused":  Backfill(p, refusedDays),
 		"triggers":          Triggers(p, page),
 		"triggers-viewer":   Triggers(p, viewer),
 		"triggers-empty":    Triggers(p, TriggersPage{FlowID: "flow_1", Flow: "Morning digest", MayEdit: true, Now: viewtest.Noon}),
 		"schedule":          Triggers(p, dialog),
 		"schedule-new":      Triggers(p, fresh),
 		"schedule-errors":   Triggers(p, wrong),
+		"schedule-refused":  Triggers(p, refused),
 		"workspace":         Workspace(viewtest.Page("Triggers", layout.SectionTriggers, theme), workspace),
 		"workspace-nothing": Workspace(viewtest.Page("Triggers", layout.SectionTriggers, theme), WorkspacePage{Zone: "UTC", Now: viewtest.Noon}),
 	}

@@ -1,6 +1,7 @@
 package automation
 
 import (
+	"net/url"
 	"strconv"
 
 	"sluice/flow/schedule"
@@ -66,6 +67,7 @@ var (
 type SchedulePreview struct {
 	Zone, Yours string // names of the columns; Yours is "" if it is the same zone
 	Times       []PlannedRow
+	Refusals    []string // why the live version would refuse the next one
 	Problem     string
 	Over        bool // there are no more times
 }
@@ -89,6 +91,15 @@ var (
 		{Value: "local.weekday", Label: "Planned weekday"}, {Value: "scheduled_at", Label: "Planned time in UTC"}, {Value: "cel", Label: "Expression"}}
 	HookSources = []components.Option{{Value: "", Label: "Member of the same name"}, {Value: "cel", Label: "Expression"}, {Value: "value", Label: "Value"}}
 )
+
+// preview returns the URL that describes what the form says.
+func (f ScheduleForm) preview() string {
+	path := TriggersPath(f.FlowID) + "/preview"
+	if f.ID != "" {
+		path += "?trigger=" + url.QueryEscape(f.ID)
+	}
+	return path
+}
 
 // action returns the URL of the form.
 func (f ScheduleForm) action() string {

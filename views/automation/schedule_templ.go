@@ -28,7 +28,7 @@ func Schedule(f ScheduleForm) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("\"><form class=\"schedule-form\" id=\"schedule-form\" method=\"post\" action=\"")
 		render.URL(templ_7745c5c3_Buffer, templ.SafeURL(f.action()))
 		templ_7745c5c3_Buffer.WriteString("\" data-preview=\"")
-		render.Attribute(templ_7745c5c3_Buffer, TriggersPath(f.FlowID)+"/preview")
+		render.Attribute(templ_7745c5c3_Buffer, f.preview())
 		templ_7745c5c3_Buffer.WriteString("\" novalidate><header><h2 id=\"schedule-title\">")
 		render.Text(templ_7745c5c3_Buffer, f.Title)
 		templ_7745c5c3_Buffer.WriteString("</h2>")
@@ -415,7 +415,10 @@ func ScheduleNext(f ScheduleForm) templ.Component {
 		} else if f.Preview.Over {
 			render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneWait, "There are no more times.", "Choose a later date."))
 		} else {
-			templ_7745c5c3_Buffer.WriteString("<table class=\"times\"><caption class=\"unseen\">Next times</caption> <thead><tr><th scope=\"col\">Next ")
+			if len(f.Preview.Refusals) > 0 {
+				render.Component(ctx, templ_7745c5c3_Buffer, components.Note(components.ToneBad, "The live version would reject the next run.", strings.Join(f.Preview.Refusals, " ")))
+			}
+			templ_7745c5c3_Buffer.WriteString(" <table class=\"times\"><caption class=\"unseen\">Next times</caption> <thead><tr><th scope=\"col\">Next ")
 			render.Text(templ_7745c5c3_Buffer, components.Count(len(plannedTimes(f.Preview.Times))))
 			templ_7745c5c3_Buffer.WriteString(" times</th><th scope=\"col\">")
 			render.Text(templ_7745c5c3_Buffer, f.Preview.Zone)

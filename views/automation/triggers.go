@@ -45,6 +45,7 @@ type TriggerRow struct {
 	On                     bool
 	Marks                  []string // states of the last events, oldest first
 	Note                   string   // what is wrong with the last events
+	Refusal                string   // why the live version would refuse the next start
 	NoteTone               components.Tone
 }
 

@@ -100,7 +100,22 @@ func triggerTable(label string, rows []TriggerRow, mayEdit, flows bool) templ.Co
 				render.Text(templ_7745c5c3_Buffer, r.Name)
 				templ_7745c5c3_Buffer.WriteString("</a> <small>")
 				render.Text(templ_7745c5c3_Buffer, r.Sentence)
-				templ_7745c5c3_Buffer.WriteString("</small></span></div></td>")
+				templ_7745c5c3_Buffer.WriteString("</small> ")
+				if r.Refusal != "" {
+					{
+
+						templ_7745c5c3_Buffer.WriteString("<small class=\"")
+						var templ_7745c5c3_Var12 = []any{"tick-note", string(components.ToneBad)}
+
+						render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var12).String())
+						templ_7745c5c3_Buffer.WriteString("\"")
+
+					}
+					templ_7745c5c3_Buffer.WriteString(">Next run would be rejected: ")
+					render.Text(templ_7745c5c3_Buffer, r.Refusal)
+					templ_7745c5c3_Buffer.WriteString("</small>")
+				}
+				templ_7745c5c3_Buffer.WriteString("</span></div></td>")
 				if flows {
 					templ_7745c5c3_Buffer.WriteString("<td data-is=\"Flow\"><a class=\"link\" href=\"")
 					render.URL(templ_7745c5c3_Buffer, templ.SafeURL(TriggersPath(r.FlowID)))
@@ -123,9 +138,9 @@ func triggerTable(label string, rows []TriggerRow, mayEdit, flows bool) templ.Co
 					{
 
 						templ_7745c5c3_Buffer.WriteString("<i class=\"")
-						var templ_7745c5c3_Var17 = []any{m}
+						var templ_7745c5c3_Var20 = []any{m}
 
-						render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var17).String())
+						render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var20).String())
 						templ_7745c5c3_Buffer.WriteString("\"")
 
 					}
@@ -136,9 +151,9 @@ func triggerTable(label string, rows []TriggerRow, mayEdit, flows bool) templ.Co
 					{
 
 						templ_7745c5c3_Buffer.WriteString("<small class=\"")
-						var templ_7745c5c3_Var19 = []any{"tick-note", string(r.NoteTone)}
+						var templ_7745c5c3_Var22 = []any{"tick-note", string(r.NoteTone)}
 
-						render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var19).String())
+						render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var22).String())
 						templ_7745c5c3_Buffer.WriteString("\"")
 
 					}
@@ -217,7 +232,7 @@ func eventCard(t TriggersPage) templ.Component {
 func eventTable(t TriggersPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Var30 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
+		templ_7745c5c3_Var33 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<thead><tr><th scope=\"col\">State</th><th scope=\"col\">Trigger</th><th scope=\"col\">Reason</th><th scope=\"col\">When</th><th scope=\"col\" class=\"num\">Run</th></tr></thead> <tbody>")
 			for _, e := range t.Events {
 				templ_7745c5c3_Buffer.WriteString("<tr><td class=\"main nowrap\">")
@@ -245,7 +260,7 @@ func eventTable(t TriggersPage) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("</tbody>")
 			return nil
 		})
-		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var30), templ_7745c5c3_Buffer, components.Table("Newest events"))
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var33), templ_7745c5c3_Buffer, components.Table("Newest events"))
 		return nil
 	})
 }
@@ -257,9 +272,9 @@ func eventState(state string) templ.Component {
 		{
 
 			templ_7745c5c3_Buffer.WriteString("<span class=\"")
-			var templ_7745c5c3_Var36 = []any{"tag", string(eventSigns[state].Tone)}
+			var templ_7745c5c3_Var39 = []any{"tag", string(eventSigns[state].Tone)}
 
-			render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var36).String())
+			render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var39).String())
 			templ_7745c5c3_Buffer.WriteString("\" data-state=\"")
 			render.Attribute(templ_7745c5c3_Buffer, state)
 			templ_7745c5c3_Buffer.WriteString("\"")
@@ -280,7 +295,7 @@ func eventState(state string) templ.Component {
 func Workspace(p layout.Page, w WorkspacePage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Var41 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
+		templ_7745c5c3_Var44 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"head\"><h1>Triggers</h1>")
 			render.Component(ctx, templ_7745c5c3_Buffer, components.DocsLink("triggers"))
 			templ_7745c5c3_Buffer.WriteString("<div class=\"actions\"><span class=\"muted\">Times in ")
@@ -293,11 +308,11 @@ func Workspace(p layout.Page, w WorkspacePage) templ.Component {
 			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Alarms", Icon: "bell", Href: "/alarms"}))
 			templ_7745c5c3_Buffer.WriteString("</div></div>")
 			if len(w.Triggers) == 0 {
-				templ_7745c5c3_Var43 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
+				templ_7745c5c3_Var46 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 					render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Open flows", Icon: "workflow", Look: components.LookPrimary, Href: "/flows"}))
 					return nil
 				})
-				render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var43), templ_7745c5c3_Buffer, components.EmptyState(components.Empty{Icon: "timer", Title: "No triggers yet", Text: "Open a flow and its tab Triggers to start it at planned times or when another service sends a request."}))
+				render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var46), templ_7745c5c3_Buffer, components.EmptyState(components.Empty{Icon: "timer", Title: "No triggers yet", Text: "Open a flow and its tab Triggers to start it at planned times or when another service sends a request."}))
 			} else {
 				templ_7745c5c3_Buffer.WriteString("<section class=\"card\" aria-labelledby=\"upcoming\"><h2 id=\"upcoming\">Next 24 hours</h2>")
 				if len(w.Upcoming) == 0 {
@@ -332,7 +347,7 @@ func Workspace(p layout.Page, w WorkspacePage) templ.Component {
 			}
 			return nil
 		})
-		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var41), templ_7745c5c3_Buffer, layout.Layout(p.WithSheet("automation.css")))
+		render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var44), templ_7745c5c3_Buffer, layout.Layout(p.WithSheet("automation.css")))
 		return nil
 	})
 }
