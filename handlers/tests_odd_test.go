@@ -265,9 +265,23 @@ func TestTests_go_on_while_their_flow_changes(t *testing.T) {
 	})
 }
 
-// TestTests_stop_at_their_limit_with_what_they_have: cases beyond the budget are errored, and the others keep their verdicts.
+// TestTests_stop_at_their_limit_with_what_they_have: cases beyond the limit of the test or the budget of the flow are
+// errored, and the others keep their verdicts.
 func TestTests_stop_at_their_limit_with_what_they_have(t *testing.T) {
 	t.Parallel()
+	t.Run("of the test", func(t *testing.T) {
+		t.Parallel()
+		testStopsAt(t, "", `{"mode":"fill","concurrency":1,"max_usd":2}`)
+	})
+	t.Run("of the flow", func(t *testing.T) {
+		t.Parallel()
+		testStopsAt(t, `{"usd_per_day":2}`, `{"mode":"fill","concurrency":1}`)
+	})
+}
+
+// testStopsAt runs ten cases of a flow with these limits. Each case costs money.
+func testStopsAt(t *testing.T, limits, request string) {
+	t.Helper()
 	h := webtest.Setup(t)
 	var asked atomic.Int64
 	scriptedModel(t, h, func(*scripted.Request) scripted.Answer {
@@ -278,7 +292,10 @@ func TestTests_stop_at_their_limit_with_what_they_have(t *testing.T) {
 	for i := range 10 {
 		c.must(200, "PUT", fmt.Sprintf("/cases/c%d", i), fmt.Sprintf(`{"inputs":{"word":"w%d"}}`, i))
 	}
-	r := c.test(`{"mode":"fill","concurrency":1,"max_usd":2}`)
+	if limits != "" {
+		c.must(200, "PATCH", "/limits", limits)
+	}
+	r := c.test(request)
 	got := r.Candidates[0]
 	if got.Passed == 0 || got.Errored == 0 || got.Failed+got.Stale+got.Pending > 0 || int(asked.Load()) != got.Passed {
 		t.Fatalf("%+v after %d calls", r, asked.Load())
@@ -287,6 +304,9 @@ func TestTests_stop_at_their_limit_with_what_they_have(t *testing.T) {
 		if one := row.Results[0]; one.State == "errored" && !strings.Contains(one.Message, "budget_exceeded") {
 			t.Errorf("%+v", one)
 		}
+	}
+	if limits != "" {
+		c.must(200, "PATCH", "/limits", `{"usd_per_day":null}`) // a flow whose budget is used up starts nothing
 	}
 	// Recorded results cost nothing, also when the limit is used up.
 	before := asked.Load()
