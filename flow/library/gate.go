@@ -1,6 +1,7 @@
 package library
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -27,6 +28,14 @@ type GateReport struct {
 
 // Ended reports whether the test of a document has ended.
 func (g *GateReport) Ended() bool { return g.Test != nil && g.Run.State.Ended() }
+
+// CaseName returns the name of a case, or its ID if it has none.
+func (g *GateReport) CaseName(id string) string {
+	if c := g.file.Find(id); c != nil {
+		return cmp.Or(c.Name, id)
+	}
+	return id
+}
 
 // FindGate returns what the gate of a flow says about its draft, or nil if it needs no report.
 func FindGate(ctx context.Context, l *Library, f *flow.Flow) (*GateReport, error) {

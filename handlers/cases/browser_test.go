@@ -64,7 +64,7 @@ func TestNewcomer_protects_a_prompt_with_a_case(t *testing.T) {
 	p.Go(e.Http.URL + "/flows/" + e.flow)
 	p.Click("#publish-button a")
 	p.Has("#publish-dialog", "The draft doesn’t pass its tests.")
-	p.Has("#publish-dialog", "greets-mia")
+	p.Has("#publish-dialog", "Greets Mia")
 	p.Shot("publish-refused")
 	if n := e.live(); n != 1 {
 		t.Fatalf("version %d is live", n)

@@ -13,6 +13,9 @@ import (
 	editorview "sluice/views/editor"
 )
 
+// shownGateProblems is how many problems the dialog lists.
+const shownGateProblems = 5
+
 // publishGate returns what the tests of a flow say about publishing its draft, or nil if it needs none.
 func publishGate(c *call, f *flow.Flow) (*editorview.PublishGate, error) {
 	g, err := library.FindGate(c.Ctx(), c.s.Library, f)
@@ -33,10 +36,11 @@ func publishGate(c *call, f *flow.Flow) (*editorview.PublishGate, error) {
 	default:
 		v.State = editorview.GateFailed
 	}
-	for _, p := range g.Problems {
-		problem := editorview.GateProblem{Text: wording.Sentence(p.Detail)}
+	v.More = max(0, len(g.Problems)-shownGateProblems)
+	for _, p := range g.Problems[:len(g.Problems)-v.More] {
+		problem := editorview.GateProblem{Text: wording.Sentence(strings.TrimPrefix(p.Detail, "failed: "))}
 		if id, is := strings.CutPrefix(p.Pointer, "/cases/"); is {
-			problem.Case, problem.Path = id, v.Report+"?"+url.Values{"case": {id}}.Encode()
+			problem.Case, problem.Path = g.CaseName(id), v.Report+"?"+url.Values{"case": {id}}.Encode()
 		}
 		v.Problems = append(v.Problems, problem)
 	}

@@ -196,6 +196,7 @@ type PublishGate struct {
 	Report      string // path of the report; "" without one
 	Done, Total int    // runs of the test
 	Problems    []GateProblem
+	More        int  // problems that are not in Problems
 	MayOverride bool // the person is an owner
 	Reason      string
 }

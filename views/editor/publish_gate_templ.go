@@ -80,6 +80,11 @@ func publishGate(f PublishForm, g PublishGate) templ.Component {
 				render.Text(templ_7745c5c3_Buffer, p.Text)
 				templ_7745c5c3_Buffer.WriteString("</li>")
 			}
+			if g.More > 0 {
+				templ_7745c5c3_Buffer.WriteString("<li>")
+				render.Text(templ_7745c5c3_Buffer, "and "+components.Count(g.More)+" more in the report")
+				templ_7745c5c3_Buffer.WriteString("</li>")
+			}
 			templ_7745c5c3_Buffer.WriteString("</ul></div></div>")
 		default:
 			templ_7745c5c3_Buffer.WriteString("<div class=\"note ok\" role=\"status\">")
@@ -94,7 +99,7 @@ func publishGate(f PublishForm, g PublishGate) templ.Component {
 				templ_7745c5c3_Buffer.WriteString(" open")
 			}
 			templ_7745c5c3_Buffer.WriteString("><summary>Publish anyway</summary>")
-			render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "reason", ID: "publish-reason", Label: "Reason", Value: g.Reason, Optional: true, Help: "It is shown with the version and in the audit log.", Attrs: templ.Attributes{"maxlength": "200"}}))
+			render.Component(ctx, templ_7745c5c3_Buffer, components.Input(components.Field{Name: "reason", ID: "publish-reason", Label: "Reason", Value: g.Reason, Either: true, Help: "It is shown with the version and in the audit log.", Attrs: templ.Attributes{"maxlength": "200"}}))
 			templ_7745c5c3_Buffer.WriteString("<p>")
 			render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: f.State.label() + " without passing tests", Name: "act", Value: "anyway", Look: components.LookDanger}))
 			templ_7745c5c3_Buffer.WriteString("</p></details>")

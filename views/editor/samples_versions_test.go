@@ -56,8 +56,8 @@ func gated(state string) PublishForm {
 	case GateMissing:
 		f.Gate.Pays, f.Gate.MayOverride = true, true
 	case GateFailed:
-		f.Gate.MayOverride, f.Gate.Reason = true, "The case is wrong"
-		f.Gate.Problems = []GateProblem{{Case: "refund-late", Text: "Failed: team equals: wanted \"billing\", got \"account\".", Path: "/flows/flow_1/tests/reports/test_1?case=refund-late"}, {Text: "A case costs $0.02; the limit is $0.01."}}
+		f.Gate.MayOverride, f.Gate.Reason, f.Gate.More = true, "The case is wrong", 7
+		f.Gate.Problems = []GateProblem{{Case: "refund-late", Text: "Team equals: wanted \"billing\", got \"account\".", Path: "/flows/flow_1/tests/reports/test_1?case=refund-late"}, {Text: "A case costs $0.02; the limit is $0.01."}}
 	}
 	return f
 }
