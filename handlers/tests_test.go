@@ -240,7 +240,7 @@ func TestTests_compare_candidates(t *testing.T) {
 			t.Errorf("verdicts: %+v", r.Verdicts)
 		}
 		for format, want := range map[string][]string{
-			"json": {`"summary":"1 case got worse`}, "csv": {"one,,,the draft with words.template,false,failed,0,1,0.5,0,"},
+			"json": {`"summary":"1 case got worse`}, "csv": {"one,,,\"the draft with words.template = Bye {{who}}, {{count}} times\",false,failed,0,1,0.5,0,"},
 			"junit":    {`<failure message="text equals: wanted`, `tests="2" failures="1" errors="0"`},
 			"markdown": {":** 1 case got worse than version 1 (one). 1 of 2 pass.", "<pre>text: <del>Hello</del><ins>Bye</ins> Ann, 3 times</pre>"},
 		} {

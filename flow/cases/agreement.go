@@ -82,9 +82,10 @@ func (f *File) Judges(ids []string) (list []Check) {
 
 // JudgeOf returns the check of a case that is a judge with a label, or nil.
 func (f *File) JudgeOf(c *Case, label string) *Check {
-	for _, check := range f.checksOf(c) {
-		if check.Kind == Judge && check.Label() == label {
-			return &check
+	checks := f.checksOf(c)
+	for i, l := range Labels(checks) {
+		if checks[i].Kind == Judge && l == label {
+			return &checks[i]
 		}
 	}
 	return nil

@@ -230,7 +230,7 @@ func TestNewReport_compares_with_the_baseline(t *testing.T) {
 		verdict(0, "c00", Failed), verdict(0, "c01", Passed), verdict(0, "c02", Passed),
 		verdict(1, "c00", Passed), verdict(1, "c01", Passed), verdict(1, "c02", Passed),
 	})
-	if want := "1 case got worse than version 7 (c00). 2 of 3 pass. $0.06, +100 %. p95 1.0 s, -1.0 s."; r.Summary != want || r.State != Failed {
+	if want := "1 case got worse than version 7 (c00). 2 of 3 pass. $0.06, +100 %. p95 1.0 s, −1.0 s."; r.Summary != want || r.State != Failed {
 		t.Errorf("%s: %s\nwanted %s", r.State, r.Summary, want)
 	}
 	if r := NewReport(p, nil); r.State != Pending || r.Candidates[0].Pending != 3 {

@@ -90,6 +90,19 @@ func (c *Check) Label() string {
 	return strings.ReplaceAll(c.Kind, "_", " ")
 }
 
+// Labels returns the labels of the checks of a case. Equal ones are numbered, so that each names one check.
+func Labels(checks []Check) (list []string) {
+	seen := map[string]int{}
+	for i := range checks {
+		label := checks[i].Label()
+		if seen[label]++; seen[label] > 1 {
+			label = fmt.Sprintf("%s %d", label, seen[label])
+		}
+		list = append(list, label)
+	}
+	return list
+}
+
 // parseCheck reads a check. Pointers of problems start at the check.
 func parseCheck(v any, check func(source string, names ...string) error) (Check, []flow.Problem) {
 	p := newParser(v, "a check", check)

@@ -126,9 +126,11 @@ func Evaluate(ctx context.Context, f *File, c *Case, r *Result, tools Tools, jud
 		o.Check, o.Kind, o.Watch = checks[i].Label(), checks[i].Kind, checks[i].Watch
 		v.Checks = append(v.Checks, o)
 	}
-	for k, check := range f.checksOf(c) {
+	all := f.checksOf(c)
+	labels := Labels(all)
+	for k, check := range all {
 		if o, asked := judged[k]; asked {
-			o.Check, o.Kind, o.Watch = check.Label(), check.Kind, check.Watch
+			o.Check, o.Kind, o.Watch = labels[k], check.Kind, check.Watch
 			v.Checks = append(v.Checks, o)
 		}
 	}

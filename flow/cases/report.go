@@ -104,8 +104,9 @@ func (p *Plan) Counted() map[string]bool {
 
 // Report is what a test found.
 type Report struct {
-	Summary    string
-	State      State // passed, failed, errored, stale or pending
+	Summary    string // all lines
+	Lines      []Line // one for each candidate but the baseline
+	State      State  // passed, failed, errored, stale or pending
 	Candidates []CandidateReport
 	Cases      []CaseReport
 }
@@ -168,7 +169,12 @@ func NewReport(p *Plan, verdicts []Verdict) *Report {
 	}
 	r.compare(p.Spec.Baseline)
 	r.State = r.state(p.Spec.Baseline)
-	r.Summary = r.summary(p.Spec.Baseline)
+	r.Lines = r.lines(p.Spec.Baseline)
+	var texts []string
+	for _, l := range r.Lines {
+		texts = append(texts, l.Lead+" "+l.Rest)
+	}
+	r.Summary = strings.Join(texts, " ")
 	return r
 }
 
@@ -302,9 +308,11 @@ func (r *Report) state(baseline int) State {
 	return Passed
 }
 
-// summary returns the first line of the report. It begins with the candidates that got worse.
-func (r *Report) summary(baseline int) string {
-	var lines []string
+// Line sums up a candidate: the most important sentence, and the others.
+type Line struct{ Lead, Rest string }
+
+// lines sums up the candidates, those that got worse first.
+func (r *Report) lines(baseline int) (lines []Line) {
 	order := make([]int, len(r.Candidates))
 	for k := range order {
 		order[k] = k
@@ -316,11 +324,11 @@ func (r *Report) summary(baseline int) string {
 		}
 		line := r.sentence(k, baseline)
 		if len(r.Candidates) > 2 || baseline < 0 && len(r.Candidates) > 1 {
-			line = wording.Capitalize(r.Candidates[k].Label) + ": " + line
+			line.Lead = wording.Capitalize(r.Candidates[k].Label) + ": " + line.Lead
 		}
 		lines = append(lines, line)
 	}
-	return strings.Join(lines, " ")
+	return lines
 }
 
 // shown is how many cases a summary names.
@@ -334,7 +342,7 @@ func names(list []string) string {
 }
 
 // sentence sums up a candidate.
-func (r *Report) sentence(k, baseline int) string {
+func (r *Report) sentence(k, baseline int) Line {
 	c, n := &r.Candidates[k], len(r.Cases)
 	var parts []string
 	compared := baseline >= 0 && baseline < len(r.Candidates) && k != baseline
@@ -365,14 +373,36 @@ func (r *Report) sentence(k, baseline int) string {
 	p95 := fmt.Sprintf("p95 %.1f s", c.P95.Seconds())
 	if compared {
 		was := &r.Candidates[baseline]
-		if was.USD > 0 {
-			cost += fmt.Sprintf(", %+.0f %%", 100*(float64(c.USD)/float64(was.USD)-1))
-		}
-		p95 += fmt.Sprintf(", %+.1f s", (c.P95 - was.P95).Seconds())
+		cost += withChange(CostChange(c, was))
+		p95 += withChange(TimeChange(c, was))
 	}
 	parts = append(parts, cost+".")
 	if c.Timed > 0 {
 		parts = append(parts, p95+".")
 	}
-	return strings.Join(parts, " ")
+	return Line{parts[0], strings.Join(parts[1:], " ")}
+}
+
+// CostChange returns how much more a candidate costs than another one, such as +9 %, or "" if that is nothing or unknown.
+func CostChange(c, was *CandidateReport) string {
+	if was.USD <= 0 {
+		return ""
+	}
+	return wording.Signed(100*(float64(c.USD)/float64(was.USD)-1), 0, "%")
+}
+
+// TimeChange returns how much longer a candidate takes than another one, such as −0.3 s, or "" if that is nothing or unknown.
+func TimeChange(c, was *CandidateReport) string {
+	if c.Timed == 0 || was.Timed == 0 {
+		return ""
+	}
+	return wording.Signed((c.P95 - was.P95).Seconds(), 1, "s")
+}
+
+// withChange returns a change as the end of a sentence.
+func withChange(change string) string {
+	if change == "" {
+		return ""
+	}
+	return ", " + change
 }

@@ -10,6 +10,7 @@ import (
 	"sluice/flow/cases"
 	"sluice/flow/document"
 	"sluice/flow/sorting"
+	"sluice/flow/wording"
 )
 
 // candidate finds the document of a candidate, and checks one that is not a stored version.
@@ -47,7 +48,7 @@ func (s *Tests) candidate(ctx context.Context, key *flow.Key, f *flow.Flow, r *C
 			return nil, nil, testInvalid(pointer+flow.Pointer("set", name), "unknown", fmt.Sprintf("there is no node for %q; write NODE.FIELD", name))
 		}
 		data = d.Compact()
-		c.Label += " with " + strings.Join(sorting.Keys(r.Set), ", ")
+		c.Label += " with " + setText(r.Set)
 	}
 	if !r.checked && (r.Document != nil || len(r.Set) > 0) {
 		if data, err = s.checkCandidate(ctx, key, f, data); err != nil {
@@ -116,4 +117,16 @@ func (s *Tests) mayUse(ctx context.Context, key *flow.Key, f *flow.Flow, ref, wh
 		return flow.Errorf(flow.CodeFlowNotAllowed, "%s runs the flow %s, which this key may not use.", what, ref)
 	}
 	return nil
+}
+
+// maxSetValue is how much of a value the name of a candidate has.
+const maxSetValue = 40
+
+// setText names the settings of a candidate with their values: several candidates may differ in nothing else.
+func setText(set map[string]any) string {
+	var list []string
+	for _, field := range sorting.Keys(set) {
+		list = append(list, field+" = "+wording.Fit(strings.Join(strings.Fields(flow.Text(set[field])), " "), maxSetValue))
+	}
+	return strings.Join(list, ", ")
 }

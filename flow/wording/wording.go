@@ -4,6 +4,8 @@ package wording
 
 import (
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -119,4 +121,16 @@ func Distance(a, b string) int {
 		}
 	}
 	return row[len(b)]
+}
+
+// Signed returns a number with its sign and a unit after a space, such as "+9 %" or "−0.3 s", or "" if it rounds to nothing.
+func Signed(v float64, decimals int, unit string) string {
+	text := strconv.FormatFloat(math.Abs(v), 'f', decimals, 64)
+	if strings.Trim(text, "0.") == "" {
+		return ""
+	}
+	if v < 0 {
+		return "−" + text + " " + unit
+	}
+	return "+" + text + " " + unit
 }

@@ -347,7 +347,7 @@ func TestForm_has_fields_for_checks_that_ask(t *testing.T) {
 		t.Errorf("stored %s", got)
 	}
 	e.b.Get(e.path("/cases/asks")).Has(`value="similar" selected`, `value="judge" selected`, `value="flow" selected`, "openai/gpt-5-mini", `value="0.75"`).Lacks(`value="json" selected`)
-	e.b.Get(e.path("?case=asks")).Has("means the same as expected", "Is polite. says openai/gpt-5-mini", "is right for the flow checker")
+	e.b.Get(e.path("?case=asks")).Has("means the same as expected", "openai/gpt-5-mini says “Is polite.”", "is right for the flow checker")
 }
 
 func TestLive_tests_execute_nodes_that_a_person_allows(t *testing.T) {

@@ -257,7 +257,7 @@ func sentence(c *cases.Check) string {
 		}
 		return "means the same as " + value
 	case cases.Judge:
-		return value + " says " + c.Model
+		return c.Model + " says “" + value + "”"
 	case cases.FlowCheck:
 		return "is right for the flow " + value
 	}
@@ -290,27 +290,22 @@ func results(f *cases.File, c *cases.Case, v *cases.Verdict) (list []view.CheckR
 		}
 		return list
 	}
-	used := make([]bool, len(checks))
+	used, labels := make([]bool, len(checks)), cases.Labels(checks)
 	for i := range v.Checks {
 		o := &v.Checks[i]
 		r := view.CheckResult{Subject: "run", Text: o.Check, Reason: wording.Sentence(o.Reason), State: string(o.State), Watch: o.Watch}
 		if o.Score > 0 && o.Score < 1 {
 			r.Score = components.Rounded(flow.Number(o.Score))
 		}
-		at := slices.IndexFunc(checks, func(k cases.Check) bool { return k.Kind == o.Kind && k.Label() == o.Check })
-		for at >= 0 && used[at] {
-			next := slices.IndexFunc(checks[at+1:], func(k cases.Check) bool { return k.Kind == o.Kind && k.Label() == o.Check })
-			if next < 0 {
-				at = -1
+		if o.Kind == cases.Status {
+			r.Text = "succeeds"
+		}
+		for at := range checks {
+			if k := &checks[at]; !used[at] && k.Kind == o.Kind && (labels[at] == o.Check || k.Label() == o.Check) {
+				used[at] = true
+				r.Subject, r.Text = subject(k), sentence(k)
 				break
 			}
-			at += 1 + next
-		}
-		if at >= 0 {
-			used[at] = true
-			r.Subject, r.Text = subject(&checks[at]), sentence(&checks[at])
-		} else if o.Kind == cases.Status {
-			r.Text = "succeeds"
 		}
 		list = append(list, r)
 	}

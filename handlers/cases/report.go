@@ -2,7 +2,6 @@ package cases
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -56,7 +55,7 @@ func showReport(c *call, f *flow.Flow, t *cases.Test, run *flow.Run) error {
 		return err
 	}
 	page := &view.ReportPage{
-		FlowID: string(f.ID), Flow: f.Name, LiveVersion: f.LiveVersion, MayEdit: c.MayEdit(), ID: t.ID, RunID: string(t.RunID), State: string(run.State), Summary: r.Summary, At: t.CreatedAt, Now: c.s.Now(),
+		FlowID: string(f.ID), Flow: f.Name, LiveVersion: f.LiveVersion, MayEdit: c.MayEdit(), ID: t.ID, RunID: string(t.RunID), State: string(run.State), At: t.CreatedAt, Now: c.s.Now(),
 		Mode: string(t.Spec.Mode), Cases: len(r.Cases), Baseline: t.Spec.Baseline, Filter: c.reportFilter(), Notes: t.Notes, MaxNotes: cases.MaxNotes,
 	}
 	if !run.State.Ended() {
@@ -74,6 +73,9 @@ func showReport(c *call, f *flow.Flow, t *cases.Test, run *flow.Run) error {
 		if r.flaky, err = c.flaky(f, r.plan.File, t.Spec.Set, hashes); err != nil {
 			return err
 		}
+	}
+	for _, l := range r.Lines {
+		page.Lines = append(page.Lines, view.ReportLine(l))
 	}
 	for i := range r.Candidates {
 		page.Spent += r.Candidates[i].Spent.Micros()
@@ -273,11 +275,6 @@ func candidateCard(f *flow.Flow, r *reported, baseline, i int, mayEdit bool) vie
 	}
 	was := &r.Candidates[baseline]
 	card.Compared = true
-	if was.USD > 0 {
-		card.Cost = fmt.Sprintf("%+.0f %%", 100*(float64(k.USD)/float64(was.USD)-1))
-	}
-	if k.Timed > 0 && was.Timed > 0 {
-		card.Time = fmt.Sprintf("%+.1f s", (k.P95 - was.P95).Seconds())
-	}
+	card.Cost, card.Time = cases.CostChange(k, was), cases.TimeChange(k, was)
 	return card
 }

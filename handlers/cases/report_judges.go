@@ -1,6 +1,7 @@
 package cases
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -34,7 +35,7 @@ func (c *call) judgeVerdicts(t *cases.Test, file *cases.File, k *cases.Case, v *
 			}
 		}
 		a := agreements[judge.JudgeHash()]
-		one := view.JudgeVerdict{Check: o.Check, State: string(o.State), Reason: wording.Sentence(o.Reason), Repeat: v.Repeat, Agreement: agreementText(a), Warning: a.Warning()}
+		one := view.JudgeVerdict{Check: o.Check, Name: cmp.Or(judge.Name, wording.Fit(flow.Text(judge.Value), shownValue)), State: string(o.State), Reason: wording.Sentence(o.Reason), Repeat: v.Repeat, Agreement: agreementText(a), Warning: a.Warning()}
 		if one.Warning == "" && !a.MayDecide() {
 			one.Warning = "It cannot decide a gate alone: that needs 95 %."
 		}

@@ -28,7 +28,7 @@ type ReportPage struct {
 	MayEdit      bool
 	ID, RunID    string
 	State        string // of the run
-	Summary      string
+	Lines        []ReportLine
 	At, Now      time.Time
 	Mode         string
 	Cases        int
@@ -45,6 +45,9 @@ type ReportPage struct {
 	Notes        string // what a person wrote about the report
 	MaxNotes     int    // characters
 }
+
+// ReportLine sums up a candidate: the most important sentence, and the others.
+type ReportLine struct{ Lead, Rest string }
 
 // CandidateCard sums up a candidate.
 type CandidateCard struct {
@@ -131,11 +134,12 @@ type OpenCase struct {
 
 // JudgeVerdict is what a judge says, with what people say of it.
 type JudgeVerdict struct {
-	Check, State, Reason string
-	Repeat               int
-	Marked               string // "right", "wrong", or "" without a mark
-	Agreement            string // how often people agree with the judge
-	Warning              string
+	Check               string // names it in requests
+	Name, State, Reason string
+	Repeat              int
+	Marked              string // "right", "wrong", or "" without a mark
+	Agreement           string // how often people agree with the judge
+	Warning             string
 }
 
 // Choice is a candidate that an open case can show.
@@ -239,11 +243,11 @@ type leadPiece struct {
 // caseID matches what may be the ID of a case.
 var caseID = regexp.MustCompile(`[a-z0-9][a-z0-9_-]*`)
 
-// lead returns the first sentence of the summary. The cases that it names in parentheses are pieces of their own.
+// lead returns the most important sentence of all. The cases that it names in parentheses are pieces of their own.
 func (p ReportPage) lead() (pieces []leadPiece) {
-	first, _, more := strings.Cut(p.Summary, ". ")
-	if more {
-		first += "."
+	first := ""
+	if len(p.Lines) > 0 {
+		first = p.Lines[0].Lead
 	}
 	changed := map[string]bool{}
 	for i := range p.Rows {
@@ -259,10 +263,16 @@ func (p ReportPage) lead() (pieces []leadPiece) {
 	return append(pieces, leadPiece{Text: first[end:]})
 }
 
-// rest returns what follows the first sentence of the summary.
-func (p ReportPage) rest() string {
-	_, rest, _ := strings.Cut(p.Summary, ". ")
-	return rest
+// rest returns what follows the first sentence, a line for each candidate.
+func (p ReportPage) rest() (list []string) {
+	for i, l := range p.Lines {
+		text := l.Rest
+		if i > 0 {
+			text = l.Lead + " " + l.Rest
+		}
+		list = append(list, text)
+	}
+	return list
 }
 
 // about sums up what was tested.

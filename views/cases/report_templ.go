@@ -101,9 +101,9 @@ func ReportBody(r ReportPage) templ.Component {
 			}
 		}
 		templ_7745c5c3_Buffer.WriteString("</p>")
-		if r.rest() != "" {
+		for _, line := range r.rest() {
 			templ_7745c5c3_Buffer.WriteString("<p class=\"muted\">")
-			render.Text(templ_7745c5c3_Buffer, r.rest())
+			render.Text(templ_7745c5c3_Buffer, line)
 			templ_7745c5c3_Buffer.WriteString("</p>")
 		}
 		templ_7745c5c3_Buffer.WriteString("</div><div class=\"candidate-cards\">")
@@ -362,7 +362,7 @@ func judgeVerdicts(r ReportPage, o OpenCase) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("\"><p>")
 			render.Component(ctx, templ_7745c5c3_Buffer, mark(v.State))
 			templ_7745c5c3_Buffer.WriteString("<b>")
-			render.Text(templ_7745c5c3_Buffer, v.Check)
+			render.Text(templ_7745c5c3_Buffer, v.Name)
 			templ_7745c5c3_Buffer.WriteString("</b> ")
 			render.Text(templ_7745c5c3_Buffer, v.Reason)
 			templ_7745c5c3_Buffer.WriteString(" <small>")
@@ -376,7 +376,7 @@ func judgeVerdicts(r ReportPage, o OpenCase) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("</small></p>")
 			if r.MayEdit {
 				templ_7745c5c3_Buffer.WriteString("<span class=\"bar\" role=\"group\" aria-label=\"")
-				render.Attribute(templ_7745c5c3_Buffer, "Is the verdict of "+v.Check+" right?")
+				render.Attribute(templ_7745c5c3_Buffer, "Is the verdict of "+v.Name+" right?")
 				templ_7745c5c3_Buffer.WriteString("\">")
 				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Right", Size: "small", Name: "right", Value: "yes", Attrs: pressed(v.Marked == "right")}))
 				render.Component(ctx, templ_7745c5c3_Buffer, components.Press(components.Button{Label: "Wrong", Size: "small", Name: "right", Value: "no", Attrs: pressed(v.Marked == "wrong")}))
@@ -489,7 +489,16 @@ func checkCell(c *CheckResult) templ.Component {
 func reportCases(r ReportPage) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Buffer.WriteString("<section class=\"card report-cases\" aria-labelledby=\"report-cases\"><div class=\"title\"><h2 id=\"report-cases\">Cases</h2><div class=\"bar row-filters\" role=\"group\" aria-label=\"Filter cases\">")
+		{
+
+			templ_7745c5c3_Buffer.WriteString("<section class=\"")
+			var templ_7745c5c3_Var85 = []any{"card report-cases", templ.KV("many", len(r.Candidates) > 3)}
+
+			render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var85).String())
+			templ_7745c5c3_Buffer.WriteString("\" aria-labelledby=\"report-cases\"")
+
+		}
+		templ_7745c5c3_Buffer.WriteString("><div class=\"title\"><h2 id=\"report-cases\">Cases</h2><div class=\"bar row-filters\" role=\"group\" aria-label=\"Filter cases\">")
 		for _, k := range r.Pills {
 			templ_7745c5c3_Buffer.WriteString("<a class=\"chip\" href=\"")
 			render.URL(templ_7745c5c3_Buffer, r.pill(k))
@@ -502,9 +511,9 @@ func reportCases(r ReportPage) templ.Component {
 				{
 
 					templ_7745c5c3_Buffer.WriteString("<i class=\"")
-					var templ_7745c5c3_Var86 = []any{k.Cases}
+					var templ_7745c5c3_Var88 = []any{k.Cases}
 
-					render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var86).String())
+					render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var88).String())
 					templ_7745c5c3_Buffer.WriteString("\" aria-hidden=\"true\"")
 
 				}
@@ -521,7 +530,7 @@ func reportCases(r ReportPage) templ.Component {
 			render.URL(templ_7745c5c3_Buffer, r.with(ReportFilter{}))
 			templ_7745c5c3_Buffer.WriteString("\">Show all</a></p>")
 		} else {
-			templ_7745c5c3_Var91 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
+			templ_7745c5c3_Var93 := render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_Buffer.WriteString("<thead><tr><th scope=\"col\">Case</th>")
 				for _, c := range r.Candidates {
 					templ_7745c5c3_Buffer.WriteString("<th scope=\"col\">")
@@ -548,9 +557,9 @@ func reportCases(r ReportPage) templ.Component {
 						{
 
 							templ_7745c5c3_Buffer.WriteString("<b class=\"")
-							var templ_7745c5c3_Var95 = []any{tone(k.State)}
+							var templ_7745c5c3_Var97 = []any{tone(k.State)}
 
-							render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var95).String())
+							render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var97).String())
 							templ_7745c5c3_Buffer.WriteString("\"")
 
 						}
@@ -576,9 +585,9 @@ func reportCases(r ReportPage) templ.Component {
 						{
 
 							templ_7745c5c3_Buffer.WriteString("<td class=\"")
-							var templ_7745c5c3_Var100 = []any{"wide", templ.KV("bad", c.Change == "worse"), templ.KV("ok", c.Change == "better")}
+							var templ_7745c5c3_Var102 = []any{"wide", templ.KV("bad", c.Change == "worse"), templ.KV("ok", c.Change == "better")}
 
-							render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var100).String())
+							render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var102).String())
 							templ_7745c5c3_Buffer.WriteString("\"")
 
 						}
@@ -591,7 +600,7 @@ func reportCases(r ReportPage) templ.Component {
 				templ_7745c5c3_Buffer.WriteString("</tbody>")
 				return nil
 			})
-			render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var91), templ_7745c5c3_Buffer, components.Table("Cases and candidates"))
+			render.Component(templ.WithChildren(ctx, templ_7745c5c3_Var93), templ_7745c5c3_Buffer, components.Table("Cases and candidates"))
 			if r.Matching > len(r.Rows) {
 				templ_7745c5c3_Buffer.WriteString("<p class=\"body muted\">")
 				render.Text(templ_7745c5c3_Buffer, components.Count(len(r.Rows)))

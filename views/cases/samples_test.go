@@ -99,11 +99,11 @@ func sampleReport() ReportPage {
 	}
 	return ReportPage{
 		FlowID: "flow_1", Flow: "Route a support ticket", LiveVersion: 7, MayEdit: true, ID: "test_1", RunID: "run_1", State: "succeeded", At: viewtest.Noon.Add(-time.Hour), Now: viewtest.Noon, Mode: "fill", Cases: 43, Spent: 210_000, Baseline: 1,
-		Summary: "2 cases got worse than version 7 (refund-late, vat-id). 41 of 43 pass. $0.12, +9 %. p95 2.1 s, -0.3 s.",
+		Lines: []ReportLine{{"The draft: 2 cases got worse than version 7 (refund-late, vat-id).", "41 of 43 pass. $0.12, +9 %. p95 2.1 s, −0.3 s."}, {"The draft with answer.model = anthropic/claude-haiku-4.5: 1 case got worse than version 7 (vat-id).", "42 of 43 pass. $0.05, −55 %. p95 1.4 s, −1.0 s."}},
 		Candidates: []CandidateCard{
-			{Label: "Draft", Passed: 41, Total: 43, Worse: 2, Compared: true, Clear: true, Micros: 120_000, Cost: "+9 %", P95: 2100 * time.Millisecond, Time: "-0.3 s"},
+			{Label: "Draft", Passed: 41, Total: 43, Worse: 2, Compared: true, Clear: true, Micros: 120_000, Cost: "+9 %", P95: 2100 * time.Millisecond, Time: "−0.3 s"},
 			{Label: "v7", About: "live, baseline", Passed: 43, Total: 43, Micros: 110_000, P95: 2400 * time.Millisecond, Recorded: true},
-			{Label: "Draft with anthropic/claude-haiku-4.5", Passed: 42, Total: 43, Worse: 1, Compared: true, Micros: 50_000, Cost: "-55 %", P95: 1400 * time.Millisecond, Time: "-1.0 s", MayDraft: true},
+			{Label: "Draft with anthropic/claude-haiku-4.5", Passed: 42, Total: 43, Worse: 1, Compared: true, Micros: 50_000, Cost: "−55 %", P95: 1400 * time.Millisecond, Time: "−1.0 s", MayDraft: true},
 		},
 		Pills:  []ReportPill{{Label: "All", Count: 43}, {Label: "Worse", Cases: "worse", Count: 2}, {Label: "Stale", Cases: "stale", Count: 1}, {Label: "Passed", Cases: "passed", Count: 40}, {Label: "must", Tag: "must", Count: 12}},
 		Filter: ReportFilter{Open: "refund-late", Show: ShownCases}, Matching: 43, Again: 2,
@@ -114,7 +114,7 @@ func sampleReport() ReportPage {
 		},
 		Open: &OpenCase{
 			ID: "refund-late", Title: "refund-late", Tags: []string{"must"}, Exists: true, Inputs: []components.ValueView{{Name: "ticket", Value: "You promised the money two weeks ago. Where is it?"}}, Before: "v7", BeforeRun: "run_2", After: "Draft", AfterRun: "run_3", State: "failed",
-			Message: "Team equals: wanted \"billing\", got \"account\".", Next: "two-topics", Previous: "angry", Expect: true, Judges: []JudgeVerdict{{Check: "says when the money arrives", State: "failed", Reason: "No date.", Marked: "right", Agreement: "People agree with 18 of 20 verdicts.", Warning: "It cannot decide a gate alone: that needs 95 %."}}, Choices: []Choice{{Label: "Draft", Current: true}, {Label: "Draft with anthropic/claude-haiku-4.5", Candidate: 2}},
+			Message: "Team equals: wanted \"billing\", got \"account\".", Next: "two-topics", Previous: "angry", Expect: true, Judges: []JudgeVerdict{{Check: "judge", Name: "says when the money arrives", State: "failed", Reason: "No date.", Marked: "right", Agreement: "People agree with 18 of 20 verdicts.", Warning: "It cannot decide a gate alone: that needs 95 %."}}, Choices: []Choice{{Label: "Draft", Current: true}, {Label: "Draft with anthropic/claude-haiku-4.5", Candidate: 2}},
 			Outputs: []OutputDiff{{Name: "reply", Before: []Piece{{Text: "Hello Mia,\n\nYour refund of $42.00 "}, {Text: "left us on October 14.", Changed: true}}, After: []Piece{{Text: "Hello Mia,\n\nYour refund of $42.00 "}, {Text: "is being looked at.", Changed: true}}}},
 			Checks: []CheckPair{
 				{Subject: "team", Text: "is billing", Before: &CheckResult{State: "passed"}, After: &CheckResult{State: "failed", Reason: "Wanted \"billing\", got \"account\"."}},
