@@ -125,6 +125,34 @@ func TestRecountChildren(t *testing.T) {
 	})
 }
 
+// TestRecountChildren_beside_ends counts a step again in the transaction in which children of it end: each end counts once.
+func TestRecountChildren_beside_ends(t *testing.T) {
+	setup(t, func(t *testing.T, w *fixture) {
+		if w.IsPostgres() {
+			return // writes of runs have transactions of their own there
+		}
+		_, step := w.children(5, true)
+		ended, failed, other := w.childRun(step, 0), w.childRun(step, 1), w.start()
+		failed.State = flow.RunFailed
+		other.State, other.StartedAt, other.EndedAt = flow.RunSucceeded, w.clock.Now(), w.clock.Now()
+		end := func(run *flow.Run) func() error {
+			return func() error { return w.WriteRun(w.ctx, flow.RunWrite{Run: run, End: true}) }
+		}
+		recount := func() error {
+			_, err := w.RecountChildren(w.ctx, step)
+			return err
+		}
+		for _, err := range gathered(t, w.Store, end(ended), recount, end(other), end(failed), recount) {
+			w.must(err)
+		}
+		wantEqual(t, "after both", w.counted(step), "1 2 1 1")
+		for item := 2; item < 5; item++ {
+			w.endChild(step, item, flow.RunSucceeded)
+		}
+		wantEqual(t, "at the end", w.counted(step), "0 0 4 1")
+	})
+}
+
 // TestChildren_end_before_their_canceled_caller checks that a canceled caller waits for its last child and is then woken.
 // Other ends do not wake it, and it does not wait if the last child has already ended.
 func TestChildren_end_before_their_canceled_caller(t *testing.T) {

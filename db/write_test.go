@@ -42,22 +42,32 @@ func notes(t *testing.T, s *db.Store) string {
 	return strings.Join(ids, " ")
 }
 
-// together runs the functions as members of one group and returns their errors. Another
-// member blocks the writer until all of them wait.
+// together runs the functions as members of one group and returns their errors.
 func together(t *testing.T, s *db.Store, synced bool, fns ...func(*core.Tx) error) []error {
+	t.Helper()
+	calls := make([]func() error, len(fns))
+	for i, fn := range fns {
+		calls[i] = func() error { return s.Write(context.Background(), core.Durability(synced), fn) }
+	}
+	return gathered(t, s, calls...)
+}
+
+// gathered makes calls that write once, as members of one group, and returns their errors. Another
+// member blocks the writer until all of them wait.
+func gathered(t *testing.T, s *db.Store, calls ...func() error) []error {
 	t.Helper()
 	begun, release := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		err := s.Write(context.Background(), core.Durability(synced), func(*core.Tx) error { close(begun); <-release; return nil })
+		err := s.Write(context.Background(), core.Durable, func(*core.Tx) error { close(begun); <-release; return nil })
 		if err != nil {
 			t.Error(err)
 		}
 	})
 	<-begun
-	errs := make([]error, len(fns))
-	for i, fn := range fns {
-		wg.Go(func() { errs[i] = s.Write(context.Background(), core.Durability(synced), fn) })
+	errs := make([]error, len(calls))
+	for i, call := range calls {
+		wg.Go(func() { errs[i] = call() })
 		for s.Waiting() < i+1 { // in order
 			runtime.Gosched()
 		}

@@ -155,7 +155,8 @@ func (s *Children) StartChildren(ctx context.Context, step flow.CallingStep, tot
 
 // RecountChildren counts the children of a step again, in case the end of one was not
 // counted: an instance of an older release, which does not know children, may have ended
-// it. Concurrent ends wait for the lock, so that none is counted twice.
+// it. None is counted twice: ends in other transactions wait for the lock, and those of other
+// writes of the same transaction are left to its end.
 func (s *Children) RecountChildren(ctx context.Context, step flow.CallingStep) (c *flow.Children, err error) {
 	err = s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		if _, err := lock(tx, step); err != nil {
@@ -163,6 +164,9 @@ func (s *Children) RecountChildren(ctx context.Context, step flow.CallingStep) (
 		}
 		if err := tx.Queries.RecountChildren(tx.Ctx, gen.RecountChildrenParams{RunID: step.RunID, Path: step.Path, Round: int64(step.Round)}); err != nil {
 			return fmt.Errorf("count the children of %s:%s again: %w", step.RunID, step.Path, err)
+		}
+		if err := leaveUncounted(tx, step); err != nil {
+			return err
 		}
 		r, err := lock(tx, step) // with the new numbers
 		if err != nil {
@@ -172,6 +176,26 @@ func (s *Children) RecountChildren(ctx context.Context, step flow.CallingStep) (
 		return err
 	})
 	return c, err
+}
+
+// leaveUncounted takes the children of a step that ended in the transaction off its numbers, because CountEnded counts them at its end.
+func leaveUncounted(tx *core.Tx, step flow.CallingStep) error {
+	p := gen.CountChildParams{RunID: step.RunID, Path: step.Path, Round: int64(step.Round)}
+	for _, e := range tx.UncountedEnds() {
+		if sameStep(e.Caller) != sameStep(step) {
+			continue
+		}
+		if p.Ended--; e.State == flow.RunSucceeded {
+			p.Succeeded--
+		} else {
+			p.Failed--
+		}
+	}
+	if p.Ended == 0 {
+		return nil
+	}
+	_, err := count(tx, p)
+	return err
 }
 
 // SetConcurrency changes how many items of a step run at the same time, and pauses it or lets it continue. Zero keeps

@@ -42,6 +42,9 @@ func (tx *Tx) foldChildren() error {
 	return nil
 }
 
+// UncountedEnds returns the child runs that ended in this transaction and are counted at its end.
+func (tx *Tx) UncountedEnds() []ChildEnd { return tx.Batch.children }
+
 // StartChildRuns stores child runs and hands them to workers, or queues those for which no
 // slot is free. No limit refuses them: they belong to a run that was accepted.
 func (tx *Tx) StartChildRuns(runs []flow.Run) error {
