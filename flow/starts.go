@@ -71,6 +71,7 @@ type WorkStart struct {
 	Document []byte // internal
 	Version  int64  // of the flow, which the run works with
 	Test     string // ID of the stored test that the run executes; otherwise empty
+	Free     bool   // see NewRun.Free
 }
 
 // Rerun asks for a new run of the document of another run, or with a TestRun of the current
@@ -126,6 +127,9 @@ type NewRun struct {
 	// Occurrence is what a trigger decides with this start; otherwise nil.
 	Occurrence *Occurrence
 	Test       string // ID of the stored test that the run executes, which gets the ID of the run; otherwise empty
+	// Free means that the run repeats recorded results: a used-up budget in dollars does not refuse its start. Steps that cost
+	// something, such as judges, are refused when they start.
+	Free bool
 }
 
 // NeedsPrices reports whether Unpriced must be known because of the key or of a limit of the run. The

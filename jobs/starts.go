@@ -124,7 +124,7 @@ func (r *Runner) newRun(ctx context.Context, s flow.Start) *flow.NewRun {
 	limitCost(&run, s.Options.MaxUSD)
 	n := &flow.NewRun{Run: run, IdempotencyKey: s.IdempotencyKey, Fingerprint: s.Fingerprint, Key: s.Key, Occurrence: s.Occurrence}
 	if s.Work != nil {
-		n.Test = s.Work.Test
+		n.Test, n.Free = s.Work.Test, s.Work.Free
 	}
 	if w := s.Options.Webhook; w != nil {
 		n.Webhook = &flow.NewDelivery{URL: w.URL, Secret: w.Secret}

@@ -31,8 +31,10 @@ func (tx *Tx) takeBudgets(r *gen.InsertRunParams, n *flow.NewRun) error {
 	case needed && len(n.Unpriced) > 0:
 		return flow.UnknownRunPrice(n.Unpriced)
 	}
-	if err := checkSpending(tx, spending, day); err != nil {
-		return err
+	if !n.Free {
+		if err := checkSpending(tx, spending, day); err != nil {
+			return err
+		}
 	}
 	if n.Run.Trigger == flow.TriggerBatch { // its rows count when they start; see AllowRows
 		return nil

@@ -55,8 +55,8 @@ func newRefusals() *refusals { return &refusals{list: cache.New[starter, refusal
 // begin returns what is known of a start: an error if it is refused, and otherwise a function that
 // remembers the error with which it ends.
 func (r *refusals) begin(n *flow.NewRun, now time.Time) (remember func(error), known error) {
-	if n.Key != nil && len(n.Key.Makers) > 0 || n.Occurrence != nil {
-		return func(error) {}, nil // it depends on the limits of several keys, or is recorded
+	if n.Key != nil && len(n.Key.Makers) > 0 || n.Occurrence != nil || n.Free {
+		return func(error) {}, nil // it depends on the limits of several keys, is recorded, or needs no budget
 	}
 	who := starter{FlowKey{n.Run.WorkspaceID, n.Run.FlowID}, n.Run.KeyID}
 	next := refusal{day: DayOf(now), limits: r.limits.Load(), changed: r.changed.Load()}

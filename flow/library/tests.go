@@ -399,7 +399,7 @@ func (s *Tests) newStart(key *flow.Key, userID string, f *flow.Flow, t *cases.Te
 		WorkspaceID: f.WorkspaceID, FlowID: f.ID, Key: key, UserID: userID, Trigger: flow.TriggerTest, Given: &flow.Object{},
 		Options:        o,
 		IdempotencyKey: r.IdempotencyKey, Fingerprint: r.Fingerprint, Occurrence: r.Occurrence,
-		Work: &flow.WorkStart{Document: t.Document(f.Name), Version: f.LiveVersion, Test: t.ID},
+		Work: &flow.WorkStart{Document: t.Document(f.Name), Version: f.LiveVersion, Test: t.ID, Free: t.Spec.Mode == flow.CaseReplay},
 	}
 }
 
