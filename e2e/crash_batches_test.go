@@ -64,10 +64,17 @@ func crashBatch(t *testing.T, servers []*server, source *rand.Rand) {
 		one.kill()
 		one.start()
 	}
-	waitUntil(t, "all rows have ended", func() bool {
-		a, err := c.try("GET", path, nil)
-		return err == nil && a.status == 200 && a.object(t)["run"].(map[string]any)["status"] == "succeeded"
-	})
+	for done, ended := 0.0, false; !ended; {
+		waitUntil(t, "further rows have ended", func() bool {
+			a, err := c.try("GET", path, nil)
+			if err != nil || a.status != 200 {
+				return false
+			}
+			was, batch := done, a.object(t)
+			done, ended = batch["rows"].(map[string]any)["succeeded"].(float64), batch["run"].(map[string]any)["status"] == "succeeded"
+			return done > was || ended
+		})
+	}
 	list, err := csv.NewReader(strings.NewReader(string(c.want(200, "GET", path+"/results?format=csv", nil).body))).ReadAll()
 	if err != nil {
 		t.Fatal(err)

@@ -181,7 +181,7 @@ func (s *Children) RecountChildren(ctx context.Context, step flow.CallingStep) (
 // leaveUncounted takes the children of a step that ended in the transaction off its numbers, because CountEnded counts them at its end.
 func leaveUncounted(tx *core.Tx, step flow.CallingStep) error {
 	p := gen.CountChildParams{RunID: step.RunID, Path: step.Path, Round: int64(step.Round)}
-	for _, e := range tx.UncountedEnds() {
+	for _, e := range tx.Batch.Children {
 		if sameStep(e.Caller) != sameStep(step) {
 			continue
 		}

@@ -32,18 +32,15 @@ func callerOf(runID flow.RunID, path string, round, item int64) *flow.CallingSte
 // foldChildren counts the child runs that ended in this transaction. All ends of a step
 // are one update, so that items do not wait for each other's row locks.
 func (tx *Tx) foldChildren() error {
-	for len(tx.Batch.children) > 0 && tx.Store.Config.CountEndedChildren != nil {
-		ends := tx.Batch.children
-		tx.Batch.children = nil
+	for len(tx.Batch.Children) > 0 && tx.Store.Config.CountEndedChildren != nil {
+		ends := tx.Batch.Children
+		tx.Batch.Children = nil
 		if err := tx.Store.Config.CountEndedChildren(tx, ends); err != nil {
 			return err
 		}
 	}
 	return nil
 }
-
-// UncountedEnds returns the child runs that ended in this transaction and are counted at its end.
-func (tx *Tx) UncountedEnds() []ChildEnd { return tx.Batch.children }
 
 // StartChildRuns stores child runs and hands them to workers, or queues those for which no
 // slot is free. No limit refuses them: they belong to a run that was accepted.

@@ -237,7 +237,7 @@ func (p *runWrite) countPlace(tx *Tx) {
 	if p.row.Place == PlaceEnded {
 		tx.Batch.addEnded(&p.run)
 		if p.run.Caller != nil {
-			tx.Batch.children = append(tx.Batch.children, newChildEnd(&p.run))
+			tx.Batch.Children = append(tx.Batch.Children, newChildEnd(&p.run))
 		}
 	}
 }

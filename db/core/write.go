@@ -63,8 +63,8 @@ type batch struct {
 
 	storage []storageEntry
 
-	children  []ChildEnd
-	childRows [][]any // child runs that a set writes last
+	Children  []ChildEnd // runs that ended and are counted at the end of the transaction
+	childRows [][]any    // child runs that a set writes last
 
 	Audit []flow.AuditRecord // entries of the audit log, which are announced after the commit
 
@@ -81,7 +81,7 @@ func newBatch() *batch { return &batch{Counts: newCounts()} }
 // mark remembers the length of each list, so that a failed member's part can be cut off
 // again.
 func (b *batch) mark() mark {
-	return mark{len(b.Jobs), len(b.runs), b.freed, len(b.usage), len(b.below), len(b.lost), len(b.ofRuns), len(b.hours), len(b.moves), len(b.written), len(b.storage), len(b.children), len(b.Audit)}
+	return mark{len(b.Jobs), len(b.runs), b.freed, len(b.usage), len(b.below), len(b.lost), len(b.ofRuns), len(b.hours), len(b.moves), len(b.written), len(b.storage), len(b.Children), len(b.Audit)}
 }
 
 // undo removes what a failed member added since the mark.
@@ -98,7 +98,7 @@ func (b *batch) undo(m mark, q Queue) {
 	b.Jobs, b.usage, b.hours = b.Jobs[:m.jobs], b.usage[:m.usage], b.hours[:m.hours]
 	b.moves, b.written, b.storage = b.moves[:m.moves], b.written[:m.written], b.storage[:m.storage]
 	b.Audit = b.Audit[:m.audit]
-	b.children, b.below, b.lost, b.ofRuns = b.children[:m.children], b.below[:m.below], b.lost[:m.lost], b.ofRuns[:m.ofRuns]
+	b.Children, b.below, b.lost, b.ofRuns = b.Children[:m.children], b.below[:m.below], b.lost[:m.lost], b.ofRuns[:m.ofRuns]
 }
 
 // flush writes the gathered changes except counters. handle is the transaction as
