@@ -1,6 +1,7 @@
 package editor
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,15 +16,22 @@ import (
 
 // agentEvent is the progress of an agent that is at work, for its node on the canvas.
 type agentEvent struct {
-	Node    string   `json:"node"`
-	Turn    int      `json:"turn"`              // the newest one
-	Turns   string   `json:"turns,omitempty"`   // the limit
-	Calls   []string `json:"calls,omitempty"`   // titles of the tools that are being called
-	Asks    []string `json:"asks,omitempty"`    // names of the tools whose calls wait for an answer
-	Context string   `json:"context,omitempty"` // tokens of the conversation, and from which on it is compacted
-	Used    float64  `json:"used"`              // the same as a part of 1
-	Cost    string   `json:"cost,omitempty"`    // so far
-	Limit   string   `json:"limit,omitempty"`   // of the cost
+	Node    string    `json:"node"`
+	Turn    int       `json:"turn"`              // the newest one
+	Turns   string    `json:"turns,omitempty"`   // the limit
+	Calls   []string  `json:"calls,omitempty"`   // titles of the tools that are being called
+	Asks    []toolAsk `json:"asks,omitempty"`    // the tools whose calls wait for an answer
+	Context string    `json:"context,omitempty"` // tokens of the conversation, and from which on it is compacted
+	Used    float64   `json:"used"`              // the same as a part of 1
+	Cost    string    `json:"cost,omitempty"`    // so far
+	Limit   string    `json:"limit,omitempty"`   // of the cost
+}
+
+// toolAsk is a tool with calls that wait for an answer.
+type toolAsk struct {
+	Tool string `json:"tool"` // as the model calls it
+	Node string `json:"node"`
+	Ms   int64  `json:"ms"` // for how long, in milliseconds
 }
 
 // askSuffix ends the path of a question about a call.
@@ -100,9 +108,36 @@ func (s *runStream) trackAgents(steps []flow.Step) error {
 		if err != nil {
 			return err
 		}
-		for i := range heads {
-			s.agents[node].cost[heads[i].Path] = heads[i].Usage.CostNanoUSD
+		if err := s.restore(s.agents[node], heads); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// restore takes over the sub-steps of an agent that were sent over an earlier connection. Of these it reads the newest turn,
+// and the calls and questions that have not ended.
+func (s *runStream) restore(p *agentProgress, heads []flow.Step) error {
+	turn, open := "", []string{}
+	for i := range heads {
+		path := heads[i].Path
+		p.cost[path] = heads[i].Usage.CostNanoUSD
+		if _, name, _ := strings.Cut(path, flow.SubSeparator); !strings.Contains(name, flow.SubSeparator) {
+			turn = path
+		} else if !heads[i].State.Ended() {
+			open = append(open, path)
+		}
+	}
+	if turn != "" {
+		open = append(open, turn)
+	}
+	for _, path := range open {
+		step, err := s.s.Store.FindStep(s.Ctx(), s.WorkspaceID(), s.run.ID, path)
+		if err != nil {
+			return err
+		}
+		_, name, _ := strings.Cut(path, flow.SubSeparator)
+		p.take(name, step)
 	}
 	return nil
 }
@@ -129,15 +164,15 @@ func (s *runStream) agentEvent(p *agentProgress) agentEvent {
 		step := p.open[path]
 		switch tool := s.graph.Node(step.Node); {
 		case strings.HasSuffix(path, askSuffix):
-			e.Asks = append(e.Asks, flow.Text(step.Input["tool"]))
+			e.Asks = append(e.Asks, toolAsk{flow.Text(step.Input["tool"]), flow.Text(step.Input["node"]), stepTook(&step, s.s.Now()).Milliseconds()})
 		case tool != nil && step.State != flow.StepPending:
 			e.Calls = append(e.Calls, document.NodeTitle(tool, s.s.Kinds.For(tool)))
 		}
 	}
 	slices.Sort(e.Calls)
 	e.Calls = slices.Compact(e.Calls)
-	slices.Sort(e.Asks)
-	e.Asks = slices.Compact(e.Asks)
+	sorting.By(e.Asks, func(a, b toolAsk) int { return cmp.Or(strings.Compare(a.Tool, b.Tool), cmp.Compare(b.Ms, a.Ms)) }) // the oldest first
+	e.Asks = slices.CompactFunc(e.Asks, func(a, b toolAsk) bool { return a.Tool == b.Tool })
 	if p.room > 0 {
 		e.Context = consoleview.Thousands(p.context) + " of " + consoleview.Thousands(p.room)
 		e.Used = min(1, float64(p.context)/float64(p.room))

@@ -94,18 +94,57 @@ func TestRunInTheBuilder_shows_what_agents_do(t *testing.T) {
 	send(t, a.turn)
 	p.Until(box + `?.startsWith("Turn 2 of 12 · Waiting for an answer: refund")`)
 	p.Until(`document.querySelector("#node-agent [title='Cost: $0.0680 of $50']")?.textContent === "$0.0680"`)
+	p.Until(asksCard)
+	p.Until(heights + " === " + fmt.Sprintf("%q", before))
+	p.Until(`document.querySelector("#node-refund header [data-took]").textContent !== "" && ((r) => r.scrollHeight <= r.clientHeight)(document.querySelector("#node-refund .result.wait"))`)
+	p.Shot("agent-canvas-asks-light")
+	p.Theme("dark")
+	p.Shot("agent-canvas-asks-dark")
+	p.Theme("light")
 	run := chrome.Value[string](p, `document.querySelector(".run-bar").dataset.run`)
 	other := a.Open(chrome.Start(t), flow.MemberViewer, "/flows/"+a.id)
 	other.Go(a.Http.URL + "/flows/" + a.id + "?run=" + run)
 	other.Until(box + `?.startsWith("Turn 2 of 12 · Waiting for an answer: refund")`)
 	other.Until(`document.querySelector("#node-agent [title='Cost: $0.0680 of $50']")?.textContent === "$0.0680"`)
+	other.Until(asksCard)
 	other.Size(375, 800)
 	other.Shot("agent-canvas-asks-375-light")
+	other.Eval(`document.querySelector("[data-command=show-canvas]").click()`)
+	other.Shot("agent-canvas-asks-375-canvas")
 	p.Until(`document.querySelector("#node-agent .result-agent").offsetHeight <= 34`) // what a node has room for
 	p.Until(`document.querySelector("#flow-result .approval-card.open [value=approved]") !== null`)
 	p.Eval(`document.querySelector("#flow-result .approval-card.open [value=approved]").click()`)
 	p.Until(`document.querySelector("#node-agent").dataset.state === "succeeded" && document.querySelector("#node-agent .result-agent") === null`)
 	p.Until(`document.querySelector("#node-agent .result-text").textContent.includes("It is done.")`)
+	for _, page := range []*chrome.Tab{p, other} { // the tool shows its call
+		page.Until(`document.querySelector("#node-refund").dataset.state === "succeeded" && document.querySelector("#node-refund .result.wait") === null`)
+		page.Until(`document.querySelector("[data-edge^='refund.tool']").dataset.state === "carried"`)
+	}
+}
+
+// asksCard is that the tool with a call that waits for an answer says so: on its border, its badge, its edge and in words.
+const asksCard = `document.querySelector("#node-refund").dataset.state === "waiting" && document.querySelector("#node-refund .node-state.wait") !== null &&
+	document.querySelector("[data-edge^='refund.tool']").dataset.state === "waiting" && document.querySelector("#node-refund .result.wait b")?.textContent === "Waiting for an answer"`
+
+// TestRunInTheBuilder_ends_the_question_of_a_tool when nobody allows its call: no call is made, so the tool has no state.
+func TestRunInTheBuilder_ends_the_question_of_a_tool(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]string{"rejected": `#flow-result .approval-card.open [value=rejected]`, "canceled": `.run-bar [data-command=stop]`} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newLiveAgent(t)
+			p := a.Open(chrome.Start(t), flow.MemberEditor, "/flows/"+a.id)
+			p.Until(`document.querySelector("#canvas[ready]") !== null`)
+			p.Click("#run-button")
+			send(t, a.let)
+			send(t, a.turn)
+			p.Until(asksCard + fmt.Sprintf(" && document.querySelector(%q) !== null", answer))
+			p.Eval(fmt.Sprintf("document.querySelector(%q).click()", answer))
+			p.Until(`["succeeded", "canceled"].includes(document.querySelector("#node-agent").dataset.state)`)
+			p.Until(`document.querySelector("#node-refund").dataset.state === undefined && document.querySelector("#node-refund .result") === null && document.querySelector("#node-refund [data-badge]").hidden`)
+			p.Until(`document.querySelector("[data-edge^='refund.tool']").dataset.state === undefined`)
+		})
+	}
 }
 
 // TestRunEvents_of_agents continues a stream in the middle: the dollars of earlier turns are part of the sum.
@@ -129,7 +168,7 @@ func TestRunEvents_of_agents(t *testing.T) {
 	seen := ""
 	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
 		seen += lines.Text() + "\n"
-		if !strings.Contains(lines.Text(), `"asks":["refund"]`) {
+		if !strings.Contains(lines.Text(), `"asks":[{"tool":"refund","node":"refund","ms":`) {
 			continue
 		}
 		if !strings.Contains(lines.Text(), `"cost":"$0.0680","limit":"$50"`) || !strings.Contains(lines.Text(), `"turn":2`) {

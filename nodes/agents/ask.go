@@ -94,7 +94,7 @@ func (a *agent) askStep(c *agentCall, arguments *flow.Object, reason string) flo
 	}
 	return flow.SubStep{
 		Name: c.name + askSuffix, Kind: a.Ask, Config: map[string]any{"expires_after": a.in.Config[AskExpires], "url": a.in.Config[AskURL]},
-		Ports: map[string]any{Port: &q}, Input: map[string]any{"tool": c.Name, "arguments": arguments},
+		Ports: map[string]any{Port: &q}, Input: map[string]any{"tool": c.Name, "node": node.ID, "arguments": arguments},
 		InputHash: value.Hash([]any{a.hash, c.Name, c.tool.Hash, arguments}), Untrusted: a.untrusted,
 	}
 }

@@ -313,7 +313,7 @@ export class Edges {
 }
 
 /** isTool reports whether an edge makes a node a tool of an agent. */
-const isTool = (e: Edge): boolean => portOf(e.from) === "tool";
+export const isTool = (e: Edge): boolean => portOf(e.from) === "tool";
 
 /** along returns the point of an edge at a part of its length. */
 function along(v: View, [short, long]: readonly [number, number]): Point {

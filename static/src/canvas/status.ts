@@ -2,11 +2,12 @@
 // inside a node (data-step, rendered by the server) or from the page. Color is
 // never the only sign: a badge inside the node has the text.
 import type { Announce } from "./announce.ts";
-import type { HasEdges } from "./edges.ts";
-import { edgeKey, nodeOf, portOf } from "./model.ts";
+import { isTool, type HasEdges } from "./edges.ts";
+import { edgeKey, nodeOf, portOf, type Edge } from "./model.ts";
 import { duration, isOver } from "./text.ts";
 
 const wave = 300; // milliseconds that an edge is shown as running, at least
+const called: Record<string, string> = { running: "running", retrying: "running", waiting: "waiting", succeeded: "carried", reused: "carried" }; // states of a tool and of its edge
 
 /** Step is the state of a node in a run: how long it took, and how many items each output has. */
 export type Step = {
@@ -53,7 +54,7 @@ export class Status {
     if (!el || (this.states.get(node) ?? "") === state) return;
     if (state) { this.states.set(node, state); el.dataset.state = state; }
     else { this.states.delete(node); delete el.dataset.state; }
-    for (const e of this.canvas.draft.edgesOf(node)) this.edge(edgeKey(e), nodeOf(e.from), nodeOf(e.to));
+    for (const e of this.canvas.draft.edgesOf(node)) this.edge(e);
     if (!isOver(state)) this.result({ node, state });
     this.canvas.announce.name(node);
     if (state === "failed") this.canvas.announce.say(`${this.canvas.scene.title(node)} failed`);
@@ -81,11 +82,11 @@ export class Status {
     this.canvas.announce.name(s.node);
   }
 
-  /** edge paints an edge by the states of its two nodes: carried (data went over it), running (its target runs), idle (it will not carry anything in this run), or none. It stays running for a moment, so that a fast run can be seen. */
-  private edge(key: string, from: string, to: string): void {
-    const el = this.canvas.edges.element(key), a = this.states.get(from), b = this.states.get(to);
+  /** edge paints an edge by the states of its two nodes: carried (data went over it), running (its target runs), idle (it will not carry anything in this run), or none. That of a tool has the state of its last call. It stays running for a moment, so that a fast run can be seen. */
+  private edge(e: Edge): void {
+    const key = edgeKey(e), el = this.canvas.edges.element(key), a = this.states.get(nodeOf(e.from)), b = this.states.get(nodeOf(e.to));
     const carried = a === "succeeded" || a === "reused";
-    const state = !a && !b ? "" : carried && b === "running" ? "running" : carried && b && b !== "skipped" ? "carried" : "idle";
+    const state = isTool(e) ? called[a ?? ""] ?? "" : !a && !b ? "" : carried && b === "running" ? "running" : carried && b && b !== "skipped" ? "carried" : "idle";
     const shown = el?.getAttribute("data-state") ?? "";
     if (!el || shown === state || (state === "carried" && this.waves.has(key))) return;
     const begins = (state === "running" || state === "carried") && shown !== "running";
@@ -93,12 +94,12 @@ export class Status {
     else el.removeAttribute("data-state");
     clearTimeout(this.waves.get(key));
     this.waves.delete(key);
-    if (begins) this.waves.set(key, window.setTimeout(() => { this.waves.delete(key); this.edge(key, from, to); }, wave));
+    if (begins) this.waves.set(key, window.setTimeout(() => { this.waves.delete(key); this.edge(e); }, wave));
   }
 
   /** edgesPainted paints edges that were added after their nodes had a state. */
   edgesPainted(): void {
-    if (this.states.size) for (const e of this.canvas.draft.edges) this.edge(edgeKey(e), nodeOf(e.from), nodeOf(e.to));
+    if (this.states.size) for (const e of this.canvas.draft.edges) this.edge(e);
     for (const s of this.results.values()) this.result(s);
   }
 

@@ -13,8 +13,11 @@ export type StepEvent = { node: string; state: string; ms: number; items?: Recor
 /** ItemsEvent is how far the child runs of a step are. open is the page of one of them on its canvas, details where the run's page shows it. */
 export type ItemsEvent = { node: string; done: number; failed: number; total: number; item: number; open?: string; details: string };
 
+/** ToolAsk is a tool with a call that waits for an answer, for ms; tool is its name for the model. */
+export type ToolAsk = { tool: string; node: string; ms: number };
+
 /** AgentEvent is how far an agent is that works: its newest turn, the tools that it calls, those whose calls wait for an answer, and how much of its context and money is used. */
-export type AgentEvent = { node: string; turn: number; turns?: string; calls?: string[]; asks?: string[]; context?: string; used: number; cost?: string; limit?: string };
+export type AgentEvent = { node: string; turn: number; turns?: string; calls?: string[]; asks?: ToolAsk[]; context?: string; used: number; cost?: string; limit?: string };
 
 /** RunEvent is the state of the run; bar is the run bar as HTML. */
 export type RunEvent = { run: string; state: string; steps: string; ms: number; cost: string; error?: RunError; bar: string; title?: string };

@@ -7,6 +7,7 @@ import { canvas, whenReady } from "../builder/canvas.ts";
 import { el } from "../builder/dom.ts";
 import { isOver } from "../canvas/text.ts";
 import { icon } from "../icon.ts";
+import { askedSince } from "./asked.ts";
 import { formatDuration, stateLabel, subscribe, type AgentEvent, type ItemsEvent, type StepEvent, type TextEvent } from "./events.ts";
 
 /** NodeOutput is what a node shows of its step. from is when it started (performance.now); slot is the element that it was written to. */
@@ -45,6 +46,10 @@ subscribe<AgentEvent[]>("agents", (agents) => {
   }
 });
 
+subscribe<Set<string>>("asked", (tools) => {
+  for (const node of tools) { at(node); write(node); }
+});
+
 subscribe<TextEvent[]>("text", (texts) => {
   for (const t of texts) {
     const output = at(t.node);
@@ -73,18 +78,25 @@ function write(node: string): void { badge(node); body(node); }
 
 /** badge shows the state of the step on the corner of the node, and its duration beside the title. */
 function badge(node: string): void {
-  const step = nodes.get(node)?.step, b = badgeOf(node);
-  if (!step || !b) return;
+  const step = stepOf(node), b = badgeOf(node);
+  if (!b) return;
+  b.hidden = !step;
+  if (!step) return;
   const [sign, tone] = signs[step.state] ?? ["circle", ""];
   const label = stateLabel(step.state);
   b.title = step.error ? `${label}: ${step.error.Text}` : isOver(step.state) && step.ms > 0 ? `${label} in ${formatDuration(step.ms)}` : label;
   b.replaceChildren(el("span", { class: `node-state ${tone}` }, icon(sign), el("span", { class: "unseen" }, label)), el("span", { "data-took": "" }, time(node)));
-  b.hidden = false;
+}
+
+/** stepOf returns the step that a node shows. A tool whose call waits for an answer shows that. */
+function stepOf(node: string): Pick<StepEvent, "state" | "ms" | "error"> | undefined {
+  return askedSince(node) === undefined ? nodes.get(node)?.step : { state: "waiting", ms: 0 };
 }
 
 /** time returns the elapsed time of a running step, or the duration of one that succeeded. */
 function time(node: string): string {
-  const { step, from } = nodes.get(node)!;
+  const { step, from } = nodes.get(node)!, since = askedSince(node);
+  if (since !== undefined) return formatDuration(performance.now() - since);
   if (step!.state === "running" || step!.state === "waiting") return formatDuration(performance.now() - from);
   return step!.state === "succeeded" && step!.ms >= minShownTime ? formatDuration(step!.ms) : "";
 }
@@ -94,6 +106,7 @@ function body(node: string): void {
   const output = nodes.get(node)!, slot = slotOf(node), n = output.step;
   output.slot = slot;
   if (!slot) return;
+  if (askedSince(node) !== undefined) return slot.replaceChildren(el("div", { class: "result wait" }, el("b", {}, "Waiting for an answer")));
   const parts: HTMLElement[] = [];
   if (output.text) parts.push(el("div", { class: "result-text going" }, output.text, el("span", { class: "caret", "aria-hidden": "true" })));
   else if (output.agent && n && !isOver(n.state)) parts.push(working(output.agent));
@@ -110,7 +123,7 @@ function body(node: string): void {
 
 /** working returns what an agent does, how much of its context is used, and its cost. */
 function working(a: AgentEvent): HTMLElement {
-  const does = a.asks?.length ? `Waiting for an answer: ${a.asks.join(", ")}` : a.calls?.join(", ") || "Thinking";
+  const does = a.asks?.length ? `Waiting for an answer: ${a.asks.map((q) => q.tool).join(", ")}` : a.calls?.join(", ") || "Thinking";
   const head = el("p", { title: does }, el("b", {}, `Turn ${a.turn}${a.turns ? ` of ${a.turns}` : ""}`), ` · ${does}`);
   const context = a.context ? [el("meter", { min: "0", max: "1", value: String(a.used), "aria-label": "Context" }), el("span", { title: `Context: ${a.context} tokens, then it is shortened` }, a.context)] : [];
   const cost = a.cost ? el("span", { title: `Cost: ${a.cost}${a.limit ? ` of ${a.limit}` : ""}` }, a.cost) : "";
@@ -144,7 +157,7 @@ function score(label: string, value: number, best: boolean): HTMLElement[] {
 
 window.setInterval(() => {
   for (const [node, output] of nodes) {
-    if (output.step?.state !== "running" && output.step?.state !== "waiting") continue;
+    if (askedSince(node) === undefined && output.step?.state !== "running" && output.step?.state !== "waiting") continue;
     const t = badgeOf(node)?.querySelector("[data-took]"), text = time(node);
     if (t && t.textContent !== text) t.textContent = text;
   }
@@ -155,6 +168,6 @@ void whenReady.then(() => {
   let frame = 0;
   new MutationObserver(() => {
     cancelAnimationFrame(frame);
-    frame = requestAnimationFrame(() => { for (const [node, output] of nodes) if (output.step && (slotOf(node) !== output.slot || badgeOf(node)?.hidden)) write(node); });
+    frame = requestAnimationFrame(() => { for (const [node, output] of nodes) if (stepOf(node) && (slotOf(node) !== output.slot || badgeOf(node)?.hidden)) write(node); });
   }).observe(document.getElementById("canvas-nodes")!, { childList: true, subtree: true });
 });

@@ -6,11 +6,12 @@ import { keep, kept } from "../builder/dom.ts";
 import { load, store } from "../canvas/storage.ts";
 import { isOver } from "../canvas/text.ts";
 import { say } from "../say.ts";
+import * as asked from "./asked.ts";
 import { bus, subscribe, show, shown, publish, formatDuration, type RunEvent, type StepEvent, type AgentEvent, type ItemsEvent, type TextEvent } from "./events.ts";
 
 const key = `run:${flowId}`;
 let source: EventSource | undefined;
-let painted = new Set<string>();
+let painted = new Map<string, StepEvent | undefined>(); // the last step of each node; none for a tool whose first call waits
 
 /** follow shows a run on the canvas. live: it was started here. */
 export function follow(run: string, live: boolean): void {
@@ -19,9 +20,15 @@ export function follow(run: string, live: boolean): void {
   store("sessionStorage", key, run);
   if (live) say("Run started");
   source = new EventSource(`${flowPath}/runs/${encodeURIComponent(run)}/events`);
-  receive<StepEvent[]>("steps", (steps) => { paint(steps); publish("steps", steps); });
+  receive<StepEvent[]>("steps", (steps) => { for (const s of steps) painted.set(s.node, s); paint(steps.map((s) => s.node)); late(steps); publish("steps", steps); });
   receive<ItemsEvent[]>("items", (items) => publish("items", items));
-  receive<AgentEvent[]>("agents", (agents) => publish("agents", agents));
+  receive<AgentEvent[]>("agents", (agents) => {
+    const tools = asked.take(agents);
+    for (const node of tools) painted.set(node, painted.get(node));
+    paint(tools);
+    publish("agents", agents);
+    publish("asked", tools);
+  });
   receive<TextEvent[]>("text", (texts) => publish("text", texts));
   receive<RunEvent>("run", (n) => { shown!.state = n.state; publish("run", n); });
   receive("over", () => over());
@@ -49,15 +56,24 @@ export function leave(): void {
   stop();
   show(undefined);
   store("sessionStorage", key, "");
-  if (painted.size) canvas.dispatchEvent(new CustomEvent("canvas:paint", { detail: { steps: [...painted].map((node) => ({ node, state: "" })) } }));
-  painted = new Set();
+  asked.forget();
+  const nodes = [...painted.keys()];
+  painted = new Map();
+  paint(nodes);
   publish("clear");
 }
 
-/** paint shows the states on the canvas, and records the latency of each. */
-function paint(steps: StepEvent[]): void {
-  for (const s of steps) painted.add(s.node);
-  canvas.dispatchEvent(new CustomEvent("canvas:paint", { detail: { steps: steps.map(({ node, state, ms, items }) => ({ node, state, ms, items })) } }));
+/** paint shows the states of nodes on the canvas. */
+function paint(nodes: Iterable<string>): void {
+  const steps = [...nodes].map((node) => {
+    const step = painted.get(node), state = asked.stateOf(node, step);
+    return state === step?.state ? { node, state, ms: step.ms, items: step.items } : { node, state };
+  });
+  if (steps.length) canvas.dispatchEvent(new CustomEvent("canvas:paint", { detail: { steps } }));
+}
+
+/** late records the latency of steps. */
+function late(steps: StepEvent[]): void {
   if (!shown?.live) return;
   requestAnimationFrame(() => {
     for (const s of steps) performance.mark("run:painted", { detail: { node: s.node, state: s.state, late: Date.now() - s.at } });
