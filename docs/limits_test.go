@@ -41,7 +41,7 @@ var limits = map[string]string{
 	"Turns and calls of an `agent` node":                   "{{number `nodes` `defaultTurns`}} and {{number `nodes` `defaultCalls`}}; up to {{number `nodes` `maxTurns`}} and {{number `flow` `MaxToolCalls`}}, see [agents](agents.md#limits)",
 	"Conversation that a run continues":                    `{{bytes "flow" "MaxContext"}}`,
 	"Cost of a run and the runs below it":                  "unlimited; `run_options.max_usd`, `max_usd` of a batch, up to {{found `flow/money.go` `MaxUSD = (\\d+)_000_000`}},000,000 USD. Exceeded by one step at most; see [the cost of one run](runs.md#limit-the-cost-of-one-run)",
-	"Cost of an `agent` node":                              "unlimited; *Max dollars*, up to {{found `flow/money.go` `MaxUSD = (\\d+)_000_000`}},000,000 USD",
+	"Cost of an `agent` node":                              "unlimited; *Dollars*, up to {{found `flow/money.go` `MaxUSD = (\\d+)_000_000`}},000,000 USD",
 	"Steps inside of nodes, of one run":                    `{{number "flow" "MaxSubSteps"}}`,
 	"Tools of an `agent` node":                             `{{number "flow" "MaxTools"}}, with {{bytes "flow" "MaxToolSchemas"}} of names, descriptions and schemas`,
 	"Tools that an MCP server may list":                    `{{number "flow" "MaxServerTools"}}, with {{bytes "mcpclient" "maxList"}} of definitions`,

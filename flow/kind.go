@@ -204,6 +204,7 @@ type Field struct {
 	Accept   []string    // of a file: media types such as image/*, or endings such as .csv
 	Min, Max *float64    // bounds of a number, or of the number of characters or items
 	More     bool        // shown under "More" in the editor
+	Limit    bool        // bounds what a node may do: the editor shows the limits side by side, above "More"
 	Secrets  SecretPlace // where the value may hold secrets; empty: nowhere, unless Type is FieldSecret
 	Signs    bool        // of a secret: it signs and is never sent
 	Scoped   bool        // says what a tool may reach, so it is typed or bound: a model never fills it

@@ -183,7 +183,7 @@ func (f *nodeForm) chosenModel() (string, bool) {
 
 // show copies the submitted values and their errors back into the pane.
 func (f *nodeForm) show(p *editorview.NodePane) {
-	for _, list := range [][]editorview.NodeField{p.Fields, p.More, p.Failing.Values} {
+	for _, list := range [][]editorview.NodeField{p.Fields, p.Limits, p.More, p.Failing.Values} {
 		for i := range list {
 			if typed, ok := f.typed[list[i].Name]; ok {
 				list[i].Form = withoutSecret(typed)

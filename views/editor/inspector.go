@@ -25,6 +25,8 @@ type NodePane struct {
 	Doc                string
 	Disabled, ReadOnly bool
 	Fields, More       []NodeField
+	// Limits are shown side by side. A limit with an edge is one of Fields.
+	Limits []NodeField
 	// Ports are inputs without a field.
 	Ports []PanePort
 	// Names are the unconnected ports of {{placeholders}} in templates of the node. Connected
@@ -229,10 +231,13 @@ func PaneOf(d *flow.Document, n *flow.Node, k *flow.Kind, facts PaneFacts) NodeP
 				continue // names nothing
 			}
 		}
-		if f.More && !field.inSight() {
+		switch {
+		case f.Limit && len(field.Feeds) == 0:
+			p.Limits = append(p.Limits, field)
+		case f.More && !field.inSight():
 			p.More = append(p.More, field)
 			p.Open = p.Open || field.Newer > 0
-		} else {
+		default:
 			p.Fields = append(p.Fields, field)
 		}
 	}

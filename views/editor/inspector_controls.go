@@ -85,6 +85,9 @@ func (f *NodeField) placeholder() string {
 	if f.slides() && f.usual() == "" {
 		return "Not set"
 	}
+	if f.Limit && f.usual() == "" {
+		return "No limit"
+	}
 	if usual := f.usual(); usual != "" || f.Type != flow.FieldModel {
 		return wording.Fit(usual, 120)
 	}
@@ -113,6 +116,8 @@ func (f *NodeField) optionLabel(option string) string {
 // none returns the label of the option that leaves the field unset.
 func (f *NodeField) none() string {
 	switch usual := f.usual(); {
+	case usual != "" && f.Limit:
+		return f.optionLabel(usual)
 	case usual != "" && f.Default != nil:
 		return f.optionLabel(usual) + " (default)"
 	case usual != "":
@@ -123,8 +128,11 @@ func (f *NodeField) none() string {
 	return "Not set"
 }
 
-// slides reports whether a number has a slider, which needs both bounds.
-func (f *NodeField) slides() bool { return f.Min != nil && f.Max != nil && *f.Max > *f.Min }
+// slides reports whether a number has a slider, which needs both bounds and space.
+func (f *NodeField) slides() bool { return !f.Limit && f.Min != nil && f.Max != nil && *f.Max > *f.Min }
+
+// inDollars reports whether a number is an amount of money.
+func (f *NodeField) inDollars() bool { return strings.HasSuffix(f.Name, "_usd") }
 
 // step returns the step size of the slider.
 func (f *NodeField) step() string {

@@ -22,7 +22,16 @@ import (
 func numberControl(f NodeField) templ.Component {
 	return render.Template(func(ctx render.Context, templ_7745c5c3_Buffer *render.Buffer) (templ_7745c5c3_Err error) {
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Buffer.WriteString("<div class=\"ins-number\">")
+		{
+
+			templ_7745c5c3_Buffer.WriteString("<div class=\"")
+			var templ_7745c5c3_Var2 = []any{"ins-number", templ.KV("ins-dollars", f.inDollars())}
+
+			render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var2).String())
+			templ_7745c5c3_Buffer.WriteString("\"")
+
+		}
+		templ_7745c5c3_Buffer.WriteString(">")
 		if f.slides() {
 			templ_7745c5c3_Buffer.WriteString("<input type=\"range\" min=\"")
 			render.Attribute(templ_7745c5c3_Buffer, decimalOf(f.Min))
@@ -161,9 +170,9 @@ func listRow(f NodeField, i int) templ.Component {
 		{
 
 			templ_7745c5c3_Buffer.WriteString("<div class=\"")
-			var templ_7745c5c3_Var22 = []any{"ins-row", templ.KV("ins-case", f.Syntax == flow.SyntaxCEL)}
+			var templ_7745c5c3_Var24 = []any{"ins-row", templ.KV("ins-case", f.Syntax == flow.SyntaxCEL)}
 
-			render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var22).String())
+			render.Attribute(templ_7745c5c3_Buffer, templ.CSSClasses(templ_7745c5c3_Var24).String())
 			templ_7745c5c3_Buffer.WriteString("\" data-row")
 
 		}

@@ -55,7 +55,9 @@ func Inspector(p NodePane) templ.Component {
 			templ_7745c5c3_Buffer.WriteString("</div>")
 		}
 		for _, port := range p.Ports {
-			render.Component(ctx, templ_7745c5c3_Buffer, panePort(p, port))
+			if port.Type != flow.TypeTool {
+				render.Component(ctx, templ_7745c5c3_Buffer, panePort(p, port))
+			}
 		}
 		if len(p.Fields) > 0 {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"ins-part form\">")
@@ -66,6 +68,18 @@ func Inspector(p NodePane) templ.Component {
 		}
 		for _, name := range p.Names {
 			render.Component(ctx, templ_7745c5c3_Buffer, panePort(p, name))
+		}
+		for _, port := range p.Ports {
+			if port.Type == flow.TypeTool {
+				render.Component(ctx, templ_7745c5c3_Buffer, panePort(p, port))
+			}
+		}
+		if len(p.Limits) > 0 {
+			templ_7745c5c3_Buffer.WriteString("<div class=\"ins-part form ins-limits\">")
+			for _, f := range p.Limits {
+				render.Component(ctx, templ_7745c5c3_Buffer, nodeField(f))
+			}
+			templ_7745c5c3_Buffer.WriteString("</div>")
 		}
 		if p.Tool != nil && p.Tool.Set {
 			templ_7745c5c3_Buffer.WriteString("<div class=\"ins-part\">")

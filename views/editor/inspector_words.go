@@ -37,7 +37,7 @@ func (f *NodeField) mark() string {
 	switch {
 	case f.Required && f.empty() && len(f.Feeds) == 0:
 		return "required"
-	case f.bounds() != "":
+	case f.bounds() != "" && !f.Limit:
 		return f.bounds()
 	}
 	return ""

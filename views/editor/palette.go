@@ -75,7 +75,7 @@ func paletteKind(k *flow.Kind) PaletteKind {
 	p.Named = k.Role == flow.RoleInput || k.Role == flow.RoleOutput
 	p.Output, p.Collects = k.Role == flow.RoleOutput, k.OutputsField
 	for _, in := range flow.InputPorts(&flow.Node{Kind: k.Name}, k) {
-		if f := k.Field(in.Name); f == nil || !f.More {
+		if f := k.Field(in.Name); f == nil || !f.More && !f.Limit {
 			p.In = append(p.In, []string{in.Name, portType(in.Type)})
 		}
 	}
