@@ -38,12 +38,13 @@ func TestConnect_of_an_MCP_server(t *testing.T) {
 		return map[string]any{"resource": desk.URL + "/mcp", "authorization_servers": []string{desk.URL}}
 	})
 	answer("/.well-known/oauth-authorization-server", func() map[string]any {
-		return map[string]any{"issuer": desk.URL, "authorization_endpoint": desk.URL + "/authorize" + moved, "token_endpoint": desk.URL + "/token", "registration_endpoint": desk.URL + "/register", "code_challenge_methods_supported": []string{"S256"}}
+		return map[string]any{"issuer": desk.URL, "authorization_endpoint": desk.URL + "/authorize" + moved, "token_endpoint": desk.URL + "/token", "userinfo_endpoint": desk.URL + "/userinfo", "registration_endpoint": desk.URL + "/register", "code_challenge_methods_supported": []string{"S256"}}
 	})
 	answer("/register", func() map[string]any { return map[string]any{"client_id": "sluice-1"} })
 	answer("/token", func() map[string]any {
 		return map[string]any{"access_token": "access-0123456789", "refresh_token": "refresh-0123456789", "token_type": "bearer"}
 	})
+	answer("/userinfo", func() map[string]any { return map[string]any{"email": "support@northwind.com"} })
 	if r := s.commandWith("", "credential", "add", "--name", "desk", "--provider", "mcp", "--base-url", desk.URL+"/mcp"); r.code != 0 {
 		t.Fatal(r.errs)
 	}
@@ -99,7 +100,7 @@ func TestConnect_of_an_MCP_server(t *testing.T) {
 	}
 	page = read("/credentials/desk")
 	page = page[strings.Index(page, "<main"):]
-	for _, part := range []string{"is connected.", "Reconnect", "Connected by", "acts as"} {
+	for _, part := range []string{"is connected.", "Reconnect", "Connected by", "Connected as support@northwind.com", "acts as"} {
 		if !strings.Contains(page, part) {
 			t.Errorf("no %q in %s", part, page)
 		}

@@ -143,6 +143,9 @@ func TestConnect_with_an_independent_authorization_server(t *testing.T) {
 	}
 	lin := d.cookiesOf("lin@example.com")
 	desk.connect(t, a, lin, "desk", "lin")
+	if page := string(a.client("").want(200, "GET", "/credentials/desk", nil, "Cookie: "+lin).body); !strings.Contains(page, "Connected as lin@northwind.com") {
+		t.Errorf("the page of the credential does not say as whom it is connected: %s", page)
+	}
 
 	// The server refuses the first token, so both servers refresh it at the same time.
 	key := a.key("--scope", "run,read,admin,edit")

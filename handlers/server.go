@@ -171,7 +171,7 @@ func New(cfg Config) *Server {
 	})
 	s.Editor = editor.New(s.Site, editor.Config{
 		Library: cfg.Library, Runner: cfg.Runner, MaxFile: cfg.MaxFile, Models: cfg.Models, Servers: cfg.Providers,
-		API: s.API.ServeAs, KeysPanel: s.Console.KeysPanel,
+		API: s.API.ServeAs, KeysPanel: s.Console.KeysPanel, Connection: s.Console.Connection,
 	})
 	s.Forms = forms.New(s.Site, forms.Config{Runner: cfg.Runner, Library: cfg.Library, Links: cfg.Links, MaxFile: cfg.MaxFile})
 	s.Hooks = receiver.New(s.Site, receiver.Config{Runner: cfg.Runner, Scope: cfg.Scope, MaxFile: cfg.MaxFile})

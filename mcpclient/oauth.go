@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -34,6 +35,9 @@ type Addresses struct {
 	Token     string `json:"token"`
 	Register  string `json:"register,omitempty"` // empty: a client ID is needed
 	Scope     string `json:"scope,omitempty"`
+	// UserInfo and Introspect say who has signed in; empty if the server has none on the hosts of the others.
+	UserInfo   string `json:"userinfo,omitempty"`
+	Introspect string `json:"introspect,omitempty"`
 	// Document means that the authorization server reads who a client is at the URL that is the ID of the client.
 	Document bool `json:"document,omitempty"`
 	// NamesIssuer means that every answer to a sign-in names the issuer (RFC 9207).
@@ -95,6 +99,8 @@ type Connection struct {
 	Until   time.Time   `json:"until"`
 	By      string      `json:"by"` // user ID of the person
 	At      time.Time   `json:"at"`
+	Account string      `json:"account,omitempty"` // who signed in there, as far as the server says
+	Granted string      `json:"granted,omitempty"` // scopes
 	// Attempt is a refresh whose answer has not been stored.
 	Attempt *attempt `json:"attempt,omitempty"`
 	// Dead says why the person must connect again; empty while the connection works.
@@ -147,7 +153,7 @@ func ReadConnection(secret string) *Connection {
 	return nil
 }
 
-// Disconnect returns the secret of a connection without its tokens. why completes "The connection has ended: ". Another secret is
+// Disconnect returns the secret of a connection without its tokens and its account. why completes "The connection has ended: ". Another secret is
 // returned as it is.
 func Disconnect(secret, why string) string {
 	o := readOAuth(secret)
@@ -155,7 +161,7 @@ func Disconnect(secret, why string) string {
 		return secret
 	}
 	o.Pending, o.OAuth.Attempt = nil, nil
-	o.OAuth.Access, o.OAuth.Refresh, o.OAuth.Dead = "", "", why
+	o.OAuth.Access, o.OAuth.Refresh, o.OAuth.Account, o.OAuth.Dead = "", "", "", why
 	return o.write()
 }
 
@@ -228,12 +234,16 @@ func (c *Client) Redeem(ctx context.Context, s Server, p *Pending, code, redirec
 		return "", err
 	}
 	conn.take(answer, c.now())
+	conn.Granted = cmp.Or(answer.scope, p.Scope)
+	conn.Account = c.account(ctx, &s, conn, answer.id)
 	return (&oauthSecret{OAuth: conn}).write(), nil
 }
 
 // tokenAnswer is what an authorization server gives.
 type tokenAnswer struct {
 	access, refresh string
+	id              string        // ID token; "" without one
+	scope           string        // granted; "" if it is what was asked for
 	life            time.Duration // 0: not stated
 }
 
@@ -252,20 +262,12 @@ func (n *Connection) take(t *tokenAnswer, now time.Time) {
 // askTokens sends a request to the token endpoint. The error is definite (ClassAuth) if the server has refused.
 func (c *Client) askTokens(ctx context.Context, s *Server, n *Connection, form url.Values) (*tokenAnswer, error) {
 	form.Set("resource", n.Resource)
-	header := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Accept": {"application/json"}}
-	if n.Client.Secret != "" && !n.SecretInBody {
-		header.Set("Authorization", basicAuth(n.Client.ID, n.Client.Secret))
-	} else {
-		form.Set("client_id", n.Client.ID)
-		if n.Client.Secret != "" {
-			form.Set("client_secret", n.Client.Secret)
-		}
-	}
-	status, o, err := c.askJSON(ctx, s, outbound.Request{Method: http.MethodPost, URL: n.Token, Body: []byte(form.Encode()), Header: header, SecretBody: true})
+	status, o, err := c.askJSON(ctx, s, n.form(n.Token, form))
 	if err != nil {
 		return nil, err
 	}
-	t := &tokenAnswer{access: flow.Text(o.Get("access_token")), refresh: flow.Text(o.Get("refresh_token"))}
+	t := &tokenAnswer{access: flow.Text(o.Get("access_token")), refresh: flow.Text(o.Get("refresh_token")), id: flow.Text(o.Get("id_token"))}
+	t.scope = wording.Truncate(strings.Join(strings.Fields(flow.Text(o.Get("scope"))), " "), maxScope)
 	if kind := flow.Text(o.Get("token_type")); status == http.StatusOK && t.access != "" && (kind == "" || strings.EqualFold(kind, "Bearer")) {
 		if seconds, ok := flow.Float(o.Get("expires_in")); ok && seconds > 0 {
 			t.life = time.Duration(min(seconds, 1e8) * float64(time.Second))
@@ -281,6 +283,20 @@ func (c *Client) askTokens(ctx context.Context, s *Server, n *Connection, form u
 		class = ClassAuth
 	}
 	return nil, &Error{Class: class, Message: "The authorization server of " + s.Name + " gives no token: " + wording.Period(why)}
+}
+
+// form returns a request with a form that the client signs with its secret, if it has one.
+func (n *Connection) form(address string, form url.Values) outbound.Request {
+	header := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Accept": {"application/json"}}
+	if n.Client.Secret != "" && !n.SecretInBody {
+		header.Set("Authorization", basicAuth(n.Client.ID, n.Client.Secret))
+	} else {
+		form.Set("client_id", n.Client.ID)
+		if n.Client.Secret != "" {
+			form.Set("client_secret", n.Client.Secret)
+		}
+	}
+	return outbound.Request{Method: http.MethodPost, URL: address, Body: []byte(form.Encode()), Header: header, SecretBody: true}
 }
 
 // askJSON sends a request to an authorization server and reads a JSON object; an empty one for anything else. Redirects are not

@@ -57,6 +57,7 @@ func (c *Client) Discover(ctx context.Context, s Server) (*Addresses, error) {
 		return nil, unsafe(&s, "has an authorization server without PKCE (S256), which is not secure")
 	}
 	a.Authorize, a.Token, a.Register = flow.Text(about.Get("authorization_endpoint")), flow.Text(about.Get("token_endpoint")), flow.Text(about.Get("registration_endpoint"))
+	a.identity(&s, about)
 	a.Document = about.Get("client_id_metadata_document_supported") == true
 	a.NamesIssuer = about.Get("authorization_response_iss_parameter_supported") == true
 	if ways, isList := about.Get("token_endpoint_auth_methods_supported").([]any); isList {
@@ -64,6 +65,9 @@ func (c *Client) Discover(ctx context.Context, s Server) (*Addresses, error) {
 	}
 	return a, a.check(&s)
 }
+
+// maxScope is the length of a list of scopes.
+const maxScope = 1000
 
 // scopes joins the scopes that a server names.
 func scopes(v any) string {
@@ -74,7 +78,7 @@ func scopes(v any) string {
 			names = append(names, name)
 		}
 	}
-	return wording.Truncate(strings.Join(names, " "), 1000)
+	return wording.Truncate(strings.Join(names, " "), maxScope)
 }
 
 // resourceMetadata returns what a server says about itself: at the address that it names when it refuses a request, or at the

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -36,6 +37,8 @@ type signIn struct {
 	metadata map[string]any // replaces members of the metadata of the authorization server; nil removes one
 	resource map[string]any // replaces members of the metadata of the server
 	hint     string         // address of that metadata; empty: the well-known one
+	answer   map[string]any // added to the answer of the token endpoint
+	mux      *http.ServeMux
 	life     int
 }
 
@@ -56,6 +59,7 @@ func newSignIn(t *testing.T) *signIn {
 		next.ServeHTTP(w, r)
 	}
 	mux := http.NewServeMux()
+	a.mux = mux
 	mux.HandleFunc("/mcp", a.issues.Config.Handler.ServeHTTP)
 	mux.HandleFunc("/.well-known/oauth-protected-resource/mcp", func(w http.ResponseWriter, _ *http.Request) {
 		a.write(w, map[string]any{"resource": a.URL + "/mcp", "authorization_servers": []string{a.URL + "/as"}, "scopes_supported": []string{"read", "write"}}, a.resource)
@@ -145,7 +149,9 @@ func (a *signIn) giveToken(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a.access, a.refresh = fmt.Sprintf("access-%d", a.tokens), fmt.Sprintf("refresh-%d", a.tokens)
-	_ = json.NewEncoder(w).Encode(map[string]any{"access_token": a.access, "refresh_token": a.refresh, "token_type": "Bearer", "expires_in": a.life})
+	given := map[string]any{"access_token": a.access, "refresh_token": a.refresh, "token_type": "Bearer", "expires_in": a.life}
+	maps.Copy(given, a.answer)
+	_ = json.NewEncoder(w).Encode(given)
 }
 
 // vault stores the secret of a credential for several instances.

@@ -53,5 +53,7 @@ type Connected struct {
 	Issuer string
 	By     string // user ID
 	At     time.Time
-	Dead   string // why the person must connect again, as a sentence; empty while it works
+	// Account is who signed in there, and Scope what the sign-in may do, both as far as the server says.
+	Account, Scope string
+	Dead           string // why the person must connect again, as a sentence; empty while it works
 }

@@ -277,7 +277,7 @@ func credentialPage(c *call, status int, k *flow.Credential, errors components.E
 	if errors["max_calls"]+errors["calls_per_minute"] != "" {
 		page.AtOnce, page.PerMinute = c.Trimmed("max_calls"), c.Trimmed("calls_per_minute")
 	}
-	page.Credential.Sealed, page.Connection = isSealed(c, k.Name), connection(c, k)
+	page.Credential.Sealed, page.Connection = isSealed(c, k.Name), c.s.Connection(c.Call, k)
 	switch {
 	case errors["hosts"] != "":
 		page.Hosts, page.AnyHost = c.FormValue("hosts"), c.FormValue("any_host") != ""

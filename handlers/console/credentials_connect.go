@@ -27,19 +27,19 @@ func connector(c *call, k *flow.Credential) (people.Connector, error) {
 	return nil, flow.Errorf(flow.CodeInputInvalid, "Only MCP servers are connected by signing in. %s is something else.", k.Name)
 }
 
-// connection describes the connection of a credential; nil for a credential with another secret.
-func connection(c *call, k *flow.Credential) *consoleview.Connection {
-	to, can := c.s.Providers.(people.Connector)
+// Connection describes the connection of a credential; nil for a credential of something else than an MCP server.
+func (s *Server) Connection(c *web.Call, k *flow.Credential) *components.Connection {
+	to, can := s.Providers.(people.Connector)
 	if !can || k.Provider != flow.ProviderMCP {
 		return nil
 	}
-	v := &consoleview.Connection{}
-	_, secret, err := c.s.Store.OpenCredential(c.Ctx(), c.WorkspaceID(), k.Name)
+	v := &components.Connection{}
+	_, secret, err := s.Store.OpenCredential(c.Ctx(), c.WorkspaceID(), k.Name)
 	if err != nil {
 		return v // the page says so
 	}
 	if n := to.Connected(secret); n != nil {
-		v.Connected, v.Issuer, v.At, v.Dead, v.By = true, n.Issuer, n.At, wording.Sentence(n.Dead), c.UserNames()(n.By)
+		*v = components.Connection{Connected: true, Issuer: n.Issuer, At: n.At, Account: n.Account, Scope: n.Scope, Dead: wording.Sentence(n.Dead), By: c.UserNames()(n.By)}
 	}
 	return v
 }

@@ -30,6 +30,7 @@ import (
 	"sluice/flow/contract"
 	"sluice/flow/library"
 	"sluice/handlers/web"
+	"sluice/views/components"
 )
 
 // Runner starts, follows and cancels runs.
@@ -54,6 +55,8 @@ type Config struct {
 	// API serves a request to the HTTP API as if it were authenticated with the
 	// given key, which need not be in the store.
 	API func(key *flow.Key, w http.ResponseWriter, r *http.Request)
+	// Connection describes how the MCP server of a credential is connected; nil if it has no sign-in.
+	Connection func(c *web.Call, k *flow.Credential) *components.Connection
 	// KeysPanel renders the keys that may call a flow. keys are all keys of the
 	// workspace.
 	KeysPanel func(c *web.Call, f *flow.Flow, keys []flow.Key) (templ.Component, error)

@@ -40,7 +40,7 @@ func showServerTools(c *call, t *draftNode) error {
 	if err != nil {
 		return err
 	}
-	page := editorview.ServerToolsPage{FlowID: string(t.flow.ID), Flow: t.flow.Name, Node: t.node.ID, NodeName: document.NodeTitle(t.node, t.kind), Server: k.Name}
+	page := editorview.ServerToolsPage{FlowID: string(t.flow.ID), Flow: t.flow.Name, Node: t.node.ID, NodeName: document.NodeTitle(t.node, t.kind), Server: k.Name, Connection: c.s.Connection(c.Call, &k), Now: c.s.Now()}
 	title, listed, err := c.s.Servers.ListTools(c.Ctx(), c.WorkspaceID(), k.Name)
 	if e := flow.AsError(err); err != nil && e.Code == flow.CodeInternal {
 		return err

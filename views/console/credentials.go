@@ -84,16 +84,7 @@ type CredentialPage struct {
 	AnyHost, Proposed bool
 	AtOnce, PerMinute string // call limits, as typed
 	// Connection is how an MCP server is connected; nil for other credentials.
-	Connection *Connection
-}
-
-// Connection is the sign-in of a person to an MCP server.
-type Connection struct {
-	Connected bool
-	Issuer    string
-	By        string // name of the person
-	At        time.Time
-	Dead      string // why the person must connect again
+	Connection *components.Connection
 }
 
 // ConnectPage shows where a person signs in to an MCP server.

@@ -385,6 +385,11 @@ func connectionCard(f CredentialPage) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<section class=\"card reading\" id=\"connection\"><h2>Sign-in</h2><form class=\"body form\" method=\"post\" action=\"")
 		render.URL(templ_7745c5c3_Buffer, f.Credential.actionURL("/connect"))
 		templ_7745c5c3_Buffer.WriteString("\">")
+		if f.Connection.Connected {
+			templ_7745c5c3_Buffer.WriteString("<p class=\"bar\">")
+			render.Component(ctx, templ_7745c5c3_Buffer, components.ConnectionTag(f.Connection, f.Now))
+			templ_7745c5c3_Buffer.WriteString("</p>")
+		}
 		if !f.Connection.Connected {
 			templ_7745c5c3_Buffer.WriteString("<p>If the server wants you to sign in, connect it with your account there.</p>")
 		} else if f.Connection.Dead != "" {

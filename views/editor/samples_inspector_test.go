@@ -254,7 +254,8 @@ func sampleServerTools(theme layout.Theme) templ.Component {
 	}
 	search, note, gone := tool("search_articles", "Search help center articles", flow.EffectRead), tool("add_note", "Add an internal note to a ticket", flow.EffectWrite), tool("merge<", "Merges\u200b tickets", flow.EffectWrite)
 	return ServerTools(viewtest.Page("Tools of zendesk", layout.SectionFlows, theme), ServerToolsPage{
-		FlowID: "flow_1", Flow: "Resolve a support case", Node: "zendesk", NodeName: "Zendesk", Server: "zendesk", Title: "Zendesk", Error: "zendesk did not answer in time.", Tools: []ServerToolRow{
+		FlowID: "flow_1", Flow: "Resolve a support case", Node: "zendesk", NodeName: "Zendesk", Server: "zendesk", Title: "Zendesk", Error: "zendesk did not answer in time.", Now: viewtest.Noon,
+		Connection: &components.Connection{Connected: true, Issuer: "https://auth.example.com", By: "Ada", At: viewtest.Noon, Account: "support@northwind.com"}, Tools: []ServerToolRow{
 			{ServerTool: search, State: flow.ToolSame, Allowed: true, Now: &search},
 			{ServerTool: note, State: flow.ToolChanged, Allowed: true, Now: &note, DescriptionDiff: []Piece{{"", "Add "}, {ChangeRemoved, "an internal note"}, {ChangeAdded, "a note, public by default,"}, {"", " to a ticket"}}, SchemaDiff: []Piece{{"", "{"}, {ChangeAdded, "\n  \"public\": {}"}, {"", "\n}"}}},
 			{ServerTool: gone, State: flow.ToolMissing, Allowed: true},

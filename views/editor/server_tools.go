@@ -2,6 +2,7 @@ package editor
 
 import (
 	"fmt"
+	"time"
 
 	"sluice/flow"
 	"sluice/views/components"
@@ -10,8 +11,10 @@ import (
 // ServerToolsPage is the page on which somebody chooses the tools of a server that a node may call.
 type ServerToolsPage struct {
 	FlowID, Flow, Node, NodeName string
-	Server                       string // name of the credential; "" if none is chosen
-	Title                        string // by which the server introduces itself
+	Server                       string                 // name of the credential; "" if none is chosen
+	Title                        string                 // by which the server introduces itself
+	Connection                   *components.Connection // nil for a server without a sign-in
+	Now                          time.Time
 	Error                        string // why the server could not be asked
 	SignedOut                    bool   // because it refuses the credential, which a person can connect again
 	Tools                        []ServerToolRow

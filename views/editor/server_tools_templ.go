@@ -36,7 +36,10 @@ func ServerTools(p layout.Page, f ServerToolsPage) templ.Component {
 			if f.Title != "" {
 				templ_7745c5c3_Buffer.WriteString("<span class=\"muted\">")
 				render.Text(templ_7745c5c3_Buffer, f.Title)
-				templ_7745c5c3_Buffer.WriteString("</span>")
+				templ_7745c5c3_Buffer.WriteString("</span> ")
+			}
+			if f.Connection != nil {
+				render.Component(ctx, templ_7745c5c3_Buffer, components.ConnectionTag(f.Connection, f.Now))
 			}
 			templ_7745c5c3_Buffer.WriteString("</div><p class=\"lead\">Only the tools that you allow are offered to a model, with the text that you see here. A tool that the server describes differently later is not called until you accept the change.</p>")
 			if f.Error != "" {

@@ -70,7 +70,7 @@ func (p *Credentials) Connected(secret string) *people.Connected {
 	if n == nil {
 		return nil
 	}
-	return &people.Connected{Issuer: n.Issuer, By: n.By, At: n.At, Dead: n.Dead}
+	return &people.Connected{Issuer: n.Issuer, By: n.By, At: n.At, Account: n.Account, Scope: n.Granted, Dead: n.Dead}
 }
 
 // Disconnect implements people.Connector.

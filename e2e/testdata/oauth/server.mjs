@@ -53,7 +53,9 @@ listener.listen(0, "127.0.0.1", () => {
   provider = new Provider(base, {
     clients: [],
     cookies: { keys: ["a key of this test"] },
-    scopes: ["openid", "offline_access", "desk:read"],
+    scopes: ["openid", "email", "offline_access", "desk:read"],
+    claims: { openid: ["sub"], email: ["email"] },
+    conformIdTokenClaims: false, // the email address is in the ID token
     features: {
       registration: { enabled: true },
       resourceIndicators: {
@@ -72,7 +74,7 @@ listener.listen(0, "127.0.0.1", () => {
       if (token?.grantId) {
         grants.add(token.grantId);
       }
-      return { accountId: id, claims: () => ({ sub: id }) };
+      return { accountId: id, claims: () => ({ sub: id, email: `${id}@northwind.com` }) };
     },
   });
   provider.on("grant.success", (ctx) => {
