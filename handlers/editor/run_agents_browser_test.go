@@ -147,7 +147,8 @@ func TestRunInTheBuilder_ends_the_question_of_a_tool(t *testing.T) {
 	}
 }
 
-// TestRunEvents_of_agents continues a stream in the middle: the dollars of earlier turns are part of the sum.
+// TestRunEvents_of_agents continues a stream in the middle: the dollars of earlier turns are part of the sum, and a question that was
+// sent before is still one, until it is answered.
 func TestRunEvents_of_agents(t *testing.T) {
 	t.Parallel()
 	a := newLiveAgent(t)
@@ -155,26 +156,39 @@ func TestRunEvents_of_agents(t *testing.T) {
 	run := starts(a.Env, b, a.id)
 	send(t, a.let)
 	send(t, a.turn)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, b.Base+"/flows/"+a.id+"/runs/"+run+"/events", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header.Set("Last-Event-ID", "3")
-	response, err := b.Client.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	seen := ""
-	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
-		seen += lines.Text() + "\n"
-		if !strings.Contains(lines.Text(), `"asks":[{"tool":"refund","node":"refund","ms":`) {
-			continue
+	// follow reads the stream after the event with an ID, until a line has a part. It returns that line, and the ID before it.
+	follow := func(last, part string) (line, id string) {
+		t.Helper()
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, b.Base+"/flows/"+a.id+"/runs/"+run+"/events", nil)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if !strings.Contains(lines.Text(), `"cost":"$0.0680","limit":"$50"`) || !strings.Contains(lines.Text(), `"turn":2`) {
-			t.Errorf("continued with %s", lines.Text())
+		request.Header.Set("Last-Event-ID", last)
+		response, err := b.Client.Do(request)
+		if err != nil {
+			t.Fatal(err)
 		}
-		return
+		defer response.Body.Close()
+		seen := ""
+		for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+			seen += lines.Text() + "\n"
+			if number, is := strings.CutPrefix(lines.Text(), "id: "); is {
+				id = number
+			}
+			if strings.HasPrefix(lines.Text(), "data: ") && strings.Contains(lines.Text(), part) {
+				return lines.Text(), id
+			}
+		}
+		t.Fatalf("the stream ended without %s: %s", part, seen)
+		return "", ""
 	}
-	t.Errorf("the stream ended without the question: %s", seen)
+	const asks = `"asks":[{"tool":"refund","node":"refund","ms":`
+	line, last := follow("3", asks)
+	if !strings.Contains(line, `"cost":"$0.0680","limit":"$50"`) || !strings.Contains(line, `"turn":2`) {
+		t.Errorf("continued with %s", line)
+	}
+	b.Post("/flows/"+a.id+"/runs/"+run+"/cancel", nil)
+	if line, _ := follow(last, `"node":"agent","turn":`); strings.Contains(line, `"asks"`) || !strings.Contains(line, `"turn":2`) {
+		t.Errorf("after the end of the question: %s", line)
+	}
 }
