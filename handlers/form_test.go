@@ -45,6 +45,32 @@ func TestForms_reject_malformed_bodies(t *testing.T) {
 			}
 		})
 	}
+	for name, form := range map[string]struct{ mime, coding, body string }{
+		"JSON":                   {"application/json", "", `{"tags": "red"}`},
+		"plain text":             {"text/plain", "", "tags=red"},
+		"no type":                {"", "", "tags=red"},
+		"compressed fields":      {"application/x-www-form-urlencoded", "gzip", "tags=red"},
+		"compressed parts":       {"multipart/form-data; boundary=b", "gzip", field + "red\r\n--b--\r\n"},
+		"fields in UTF-7":        {"application/x-www-form-urlencoded; charset=utf-7", "", "tags=%2BAOk-"},
+		"a part in ISO-2022-JP":  {"multipart/form-data; boundary=b", "", "--b\r\nContent-Disposition: form-data; name=\"tags\"\r\nContent-Type: text/plain; charset=iso-2022-jp\r\n\r\n\x1b$BF|\x1b(B\r\n--b--\r\n"},
+		"a value in Base64":      {"multipart/form-data; boundary=b", "", "--b\r\nContent-Disposition: form-data; name=\"tags\"\r\nContent-Transfer-Encoding: base64\r\n\r\ncmVk\r\n--b--\r\n"},
+		"a file in Base64":       {"multipart/form-data; boundary=b", "", "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.json\"\r\nContent-Transfer-Encoding: base64\r\n\r\ncmVk\r\n--b--\r\n"},
+		"fields in quotes' type": {"application/x-www-form-urlencoded; charset", "", "tags=red"},
+	} {
+		t.Run("refuses "+name, func(t *testing.T) {
+			t.Parallel()
+			for _, path := range []string{"/flows/" + id + "/tags", "/flows/import", "/flows/" + id + "/run", "/keys"} {
+				if a := b.Send(http.MethodPost, path, form.mime, strings.NewReader(form.body), func(r *http.Request) { r.Header.Set("Content-Encoding", form.coding) }); a.Status != http.StatusUnsupportedMediaType {
+					t.Errorf("%s answers %d", path, a.Status)
+				}
+			}
+		})
+	}
+	t.Run("reads a button without fields, and a stated encoding", func(t *testing.T) {
+		t.Parallel()
+		b.Send(http.MethodPost, "/flows/"+id+"/tags", "", strings.NewReader("")).RedirectsTo("/flows")
+		b.Send(http.MethodPost, "/flows/"+id+"/tags", "application/x-www-form-urlencoded; charset=UTF-8", strings.NewReader("tags=blue")).RedirectsTo("/flows")
+	})
 	t.Run("parts are read like fields", func(t *testing.T) {
 		t.Parallel()
 		b.Send(http.MethodPost, "/flows/"+id+"/tags", "multipart/form-data; boundary=b", strings.NewReader(field+"red\r\n--b--\r\n")).RedirectsTo("/flows")

@@ -120,6 +120,7 @@ func TestUploadRefusals(t *testing.T) {
 		"a text":                formCase(422, "/file wrong_type", formPart{"file", "", "", []byte("cat.png")}),
 		"a text before it":      formCase(422, "/purpose unknown", formPart{"purpose", "", "", []byte("x")}, file),
 		"a text after it":       formCase(422, "/purpose unknown", file, formPart{"purpose", "", "", []byte("x")}),
+		"Base64":                {strings.Replace(good, "\r\n\r\n", "\r\nContent-Transfer-Encoding: base64\r\n\r\n", 1), goodType, nil, 415, ""},
 		"two files":             formCase(422, "/file duplicate", file, file),
 		"too large":             formCase(413, "", formPart{"file", "a", "", make([]byte, 1001)}),
 		"much too large":        formCase(413, "", formPart{"file", "a", "", make([]byte, 200_000)}),

@@ -75,7 +75,7 @@ func checkPart(p *multipart.Part) error {
 	case p.FileName() == "":
 		return invalidFile("wrong_type", "the part \"file\" has no file name, so it is a text; add a file name. With curl: -F file=@cat.png")
 	}
-	return nil
+	return web.CheckPart(p)
 }
 
 // invalidFile returns the error for a form with a problem in the part "file".

@@ -375,7 +375,11 @@ func parseValue(kind, text string) (any, error) {
 		}
 		return value, nil
 	case "boolean":
-		return text == "true", nil
+		value, err := flow.Coerce(text, flow.TypeBoolean)
+		if err != nil {
+			return nil, errors.New("choose yes or no")
+		}
+		return value, nil
 	}
 	value, err := flow.DecodeJSON([]byte(text))
 	if err != nil {

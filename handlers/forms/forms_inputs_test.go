@@ -69,6 +69,34 @@ func TestFormRefusesInputs(t *testing.T) {
 		cut := "--cut\r\nContent-Disposition: form-data; name=\"in.photo\"; filename=\"me.png\"\r\n\r\nhalf of"
 		b.Send("POST", "/f/"+id, "multipart/form-data; boundary=cut", strings.NewReader(cut)).Is(http.StatusUnprocessableEntity).Has("A file did not arrive whole. Choose it again")
 	})
+	t.Run("refuses what it would have to leave out", func(t *testing.T) {
+		const mime = "multipart/form-data; boundary=b"
+		part := func(header, content string) string {
+			return "--b\r\nContent-Disposition: form-data; " + header + "\r\n\r\n" + content + "\r\n"
+		}
+		rest := part(`name="in.question"`, "How much is it?") + part(`name="in.pages"`, "3") + part(`name="in.tone"`, "calm") + part(`name="in.photo"; filename="me.png"`, string(pixel))
+		for name, c := range map[string]struct{ more, says string }{
+			"a text sent twice":          {part(`name="in.short_name"`, "ada") + part(`name="in.short_name"`, "bob"), "This was sent more than once. Send one value."},
+			"a second file":              {part(`name="in.photo"; filename="b.png"`, string(pixel)), "This was sent more than once. Send one value."},
+			"a file for a text":          {part(`name="in.short_name"; filename="a.txt"`, "ada"), "This takes no file."},
+			"a file for a list":          {part(`name="in.labels"; filename="a.txt"`, "red"), "This takes no file."},
+			"a value of an earlier form": {part(`name="in.comment"`, "important"), "This form has changed since you opened it."},
+			"a URL of an earlier form":   {part(`name="url.in.scan"`, "https://example.com/a.png"), "This form has changed since you opened it."},
+			"a file of an earlier form":  {part(`name="in.scan"; filename="a.png"`, string(pixel)), "The form could not be read. Reload the page and try again."},
+			"another word for yes":       {part(`name="in.urgent"`, "no"), "Choose yes or no."},
+			"a number for a yes or a no": {part(`name="in.urgent"`, "0"), "Choose yes or no."},
+		} {
+			t.Run(name, func(t *testing.T) {
+				b.Send("POST", "/f/"+id, mime, strings.NewReader(rest+c.more+"--b--\r\n")).Is(http.StatusUnprocessableEntity).Has(c.says, "How much is it?")
+			})
+		}
+		for _, c := range []struct{ name, more string }{{"JSON", `{"in.question": "x"}`}, {"no type", "in.question=x"}} {
+			b.Send("POST", "/f/"+id, map[string]string{"JSON": "application/json"}[c.name], strings.NewReader(c.more)).Is(http.StatusUnsupportedMediaType).Has("Send the form as")
+		}
+		if n := countRuns(h, id); n != 0 {
+			t.Errorf("%d runs began", n)
+		}
+	})
 	t.Run("refuses a malformed form", func(t *testing.T) {
 		const mime = "multipart/form-data; boundary=other"
 		b.Send("POST", "/f/"+id, mime, strings.NewReader("xx")).Is(http.StatusUnprocessableEntity).Has("The form could not be read.")
@@ -84,6 +112,19 @@ func TestFormRefusesInputs(t *testing.T) {
 			t.Errorf("%d files are kept, %v", files, err)
 		}
 	})
+}
+
+// TestForm_takes_what_loses_nothing checks that an empty field of an earlier form is ignored, and that a box needs no value.
+func TestForm_takes_what_loses_nothing(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	id := h.FormOf(everyInput)
+	texts := good()
+	texts["in.comment"], texts["in.urgent"] = " ", "on"
+	h.Anonymous().SendForm("/f/"+id, texts, photo).Is(http.StatusSeeOther)
+	if got := lastRun(h, id).Inputs.Get("urgent"); got != true {
+		t.Errorf("a checked box is %v", got)
+	}
 }
 
 func TestFormLimits(t *testing.T) {

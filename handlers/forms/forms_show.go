@@ -198,9 +198,8 @@ func (v *formCall) readForm(refused bool) (*web.Inputs, map[string]string, error
 	if chat != nil && chat.Images {
 		most += maxChatPictures
 	}
-	t.Accepts = func(input string) bool {
-		return !refused && (files[input] || isPicture(chat, input)) && t.Files[input] == nil && !t.TooLarge[input]
-	}
+	t.Refused = refused
+	t.Accepts = func(input string) bool { return files[input] || isPicture(chat, input) }
 	r := v.Request()
 	r.Body = http.MaxBytesReader(v.Response(), r.Body, web.MaxInputText+int64(most+1)*v.maxFileSize())
 	fields, err := v.ReadInputFields(t)
@@ -223,6 +222,11 @@ func (v *formCall) startRun(typed *web.Inputs, fields map[string]string) (starte
 	}
 	given := typed.Values(inputs)
 	chat := v.conversation()
+	if typed.HasUnknown(func(input string) bool {
+		return isPicture(chat, input) || slices.ContainsFunc(inputs, func(in contract.Input) bool { return in.Name == input })
+	}) {
+		return started, errFormChanged
+	}
 	if chat != nil {
 		messages, err := v.readConversation(chat, typed, fields)
 		if err != nil {

@@ -28,6 +28,9 @@ type formRefusal struct {
 // Error returns the message for the visitor.
 func (r *formRefusal) Error() string { return r.text }
 
+// errFormChanged refuses a form with a value for an input that the live version does not have.
+var errFormChanged = &formRefusal{http.StatusUnprocessableEntity, "This form has changed since you opened it. Check what is filled in, then send it again.", 0}
+
 var errFormUsedUp = &formRefusal{http.StatusTooManyRequests, "This form has reached its limit for today. Come back tomorrow; what you typed is still here.", time.Hour}
 
 // findRefusal converts an error for the visitor. It returns nil for errors that must
@@ -123,6 +126,10 @@ func (v *formCall) problemText(in *contract.Input, p flow.Problem) string {
 		return "This is too " + tooSmallText[in.Type] + ": " + limitText(in, 0)
 	case "too_large":
 		return "This is too " + tooLargeText[in.Type] + ": " + limitText(in, 0)
+	case web.CodeRepeated:
+		return "This was sent more than once. Send one value."
+	case web.CodeNoFile:
+		return "This takes no file."
 	case "large_file":
 		return "This file is too large. The limit is " + flow.Size(v.maxFileSize()) + "."
 	case "pattern":

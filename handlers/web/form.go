@@ -8,6 +8,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +27,10 @@ const (
 // errUnreadable is returned for a malformed form, which no browser sends.
 var errUnreadable = flow.Errorf(flow.CodeInputInvalid, "The form could not be read. Load the page again and try once more.")
 
+// errNotForm is returned for a body of another type, in another encoding or compressed. To read it as a form would
+// find no fields, or other values.
+var errNotForm = flow.Errorf(flow.CodeUnsupportedMediaType, "Send the form as application/x-www-form-urlencoded or multipart/form-data, in UTF-8 and without compression.")
+
 // keepFile stores a file of a form. It need not read it to the end.
 type keepFile func(field string, part *multipart.Part) error
 
@@ -40,6 +45,9 @@ func (c *Call) ParseForm() error {
 // or skipped if it is nil. With an error it also returns the values before it.
 func (c *Call) ReadForm(limit int64, keep keepFile) (url.Values, error) {
 	r := c.Request()
+	if !isForm(r) {
+		return nil, errNotForm
+	}
 	whole := r.Body
 	if keep == nil {
 		if err := c.receiveForm(limit + maxAfter); err != nil {
@@ -72,6 +80,33 @@ func (c *Call) ReadForm(limit int64, keep keepFile) (url.Values, error) {
 		c.EndOfForm()
 	}
 	return r.PostForm, err
+}
+
+// isForm reports whether the body is a form in UTF-8, or empty.
+func isForm(r *http.Request) bool {
+	typ, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	compressed := !IsPlain(r.Header.Get("Content-Encoding"), "identity")
+	switch {
+	case r.ContentLength == 0 && r.Header.Get("Content-Encoding") == "": // a button without fields
+		return true
+	case typ == "multipart/form-data":
+		return !compressed // ReadForm reports malformed parameters
+	}
+	return err == nil && typ == "application/x-www-form-urlencoded" && !compressed && IsPlain(params["charset"], "utf-8")
+}
+
+// IsPlain reports whether a header or parameter is empty or has one of the values, in any case.
+func IsPlain(s string, values ...string) bool {
+	return s == "" || slices.ContainsFunc(values, func(v string) bool { return strings.EqualFold(s, v) })
+}
+
+// CheckPart returns an error if the content of a part is encoded, which RFC 7578 does not allow. Package multipart decodes
+// quoted-printable parts.
+func CheckPart(part *multipart.Part) error {
+	if how := part.Header.Get("Content-Transfer-Encoding"); !IsPlain(strings.TrimSpace(how), "7bit", "8bit", "binary") {
+		return flow.Errorf(flow.CodeUnsupportedMediaType, "A part of the form is encoded as %.40q. Send its bytes as they are, without Content-Transfer-Encoding.", how)
+	}
+	return nil
 }
 
 // useLineFeeds replaces the CR LF that browsers send for each line break of a text area by what
@@ -135,10 +170,14 @@ func (c *Call) readParts(reader *multipart.Reader, limit int64, keep keepFile) e
 			return nil
 		case err != nil:
 			err = BodyError(err)
+		case CheckPart(part) != nil:
+			err = CheckPart(part)
 		case isFile(part):
 			if keep != nil && part.FileName() != "" {
 				err = keep(part.FormName(), part)
 			}
+		case !isUTF8(part):
+			err = errNotForm
 		case part.FormName() != "":
 			if left, err = c.readValue(r.PostForm, part, left); left < 0 {
 				err = FormTooLarge(limit)
@@ -149,6 +188,12 @@ func (c *Call) readParts(reader *multipart.Reader, limit int64, keep keepFile) e
 		}
 	}
 	return errUnreadable
+}
+
+// isUTF8 reports whether a part states no other encoding than UTF-8.
+func isUTF8(part *multipart.Part) bool {
+	_, params, err := mime.ParseMediaType(part.Header.Get("Content-Type"))
+	return err != nil || IsPlain(params["charset"], "utf-8", "us-ascii")
 }
 
 // isFile reports whether a part is a file, or a file field without a chosen

@@ -7,10 +7,13 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"slices"
+	"strings"
+
 	"sluice/flow"
 	"sluice/flow/contract"
+	"sluice/flow/sorting"
 	"sluice/views/components"
-	"strings"
 )
 
 // InputPrefix begins the names of form fields that are inputs of a flow, so that an
@@ -32,7 +35,8 @@ type Inputs struct {
 
 	ws       flow.WorkspaceID  // workspace that owns uploaded files
 	maxFile  int64             // bytes of each file; 0 means the store's limit
-	Accepts  func(string) bool // reports whether to store the file of an input; nil stores all
+	Accepts  func(string) bool // reports whether an input takes a file; nil: all do
+	Refused  bool              // the form is refused anyway, so its files are not stored
 	TooLarge map[string]bool   // inputs whose file exceeds maxFile
 }
 
@@ -54,6 +58,20 @@ func (t *Inputs) Parse(fields map[string]string) {
 	}
 }
 
+// Codes of problems that only forms have.
+const (
+	CodeRepeated = "duplicate"     // an input has several values or files
+	CodeNoFile   = "takes_no_file" // the input takes no file
+)
+
+// errInput returns the error for a form that sends an input in a way that no page of Sluice does. To use a part of what was sent
+// would be a silent loss of the rest.
+func errInput(input, code, detail string) error {
+	return &flow.Error{Code: flow.CodeInputInvalid, Message: fmt.Sprintf("The input %q %s.", input, detail), Fields: []flow.Problem{{Pointer: flow.Pointer(input), Code: code, Detail: detail}}}
+}
+
+const repeatedDetail = "was sent more than once; send one value"
+
 // ReadInputFields reads the fields of a form and stores its files. With an error it also
 // returns the fields before it.
 func (c *Call) ReadInputFields(t *Inputs) (map[string]string, error) {
@@ -67,16 +85,24 @@ func (c *Call) ReadInputFields(t *Inputs) (map[string]string, error) {
 		err = flow.Errorf(flow.CodeBodyTooLarge, "The inputs are larger than %s. Pass long ones as files.", flow.Size(MaxInputText))
 	}
 	fields := map[string]string{}
-	for name := range values {
+	for _, name := range sorting.Keys(values) {
 		fields[name] = values.Get(name)
+		if input, ok := strings.CutPrefix(name, InputPrefix); ok && err == nil && len(values[name]) > 1 {
+			err = errInput(input, CodeRepeated, repeatedDetail)
+		}
 	}
 	return fields, err
 }
 
-// keepPart stores a file, unless Accepts rejects it.
+// keepPart stores a file. It is an error if the input takes none or has one already.
 func (c *Call) keepPart(t *Inputs, input string, part *multipart.Part) error {
-	if t.Accepts != nil && !t.Accepts(input) {
+	switch {
+	case t.Refused:
 		return nil
+	case t.Accepts != nil && !t.Accepts(input):
+		return errInput(input, CodeNoFile, "takes no file")
+	case t.Files[input] != nil || t.TooLarge[input]:
+		return errInput(input, CodeRepeated, repeatedDetail)
 	}
 	f, err := c.SavePart(t.ws, part, t.maxFile)
 	if t.Accepts != nil && errors.Is(err, &flow.Error{Code: flow.CodeBodyTooLarge}) {
@@ -123,6 +149,17 @@ func (a *UploadReader) Read(p []byte) (int, error) {
 // ErrUploadIncomplete is the error for an upload that the client aborted.
 var ErrUploadIncomplete = flow.Errorf(flow.CodeInputInvalid, "A file did not arrive whole. Choose it again and send the form once more.")
 
+// HasUnknown reports whether the form has a value for an input that is not known: a page may have been opened before
+// a version with other inputs was published.
+func (t *Inputs) HasUnknown(known func(input string) bool) bool {
+	for _, values := range []map[string]string{t.texts, t.urls} {
+		if slices.ContainsFunc(sorting.Keys(values), func(input string) bool { return !known(input) && strings.TrimSpace(values[input]) != "" }) {
+			return true
+		}
+	}
+	return false
+}
+
 // Values returns the inputs for starting a run. Empty fields are left out, except
 // an optional text, which is then meant to be empty.
 func (t *Inputs) Values(inputs []contract.Input) *flow.Object {
@@ -150,8 +187,12 @@ func (t *Inputs) value(in *contract.Input) (v any, ok bool) {
 		}
 		return t.Last[in.Name], t.Last[in.Name] != ""
 	case flow.TypeBoolean:
-		if len(in.Enum) == 0 {
-			return sent && text != "false" && text != "", true // browsers do not send an unchecked box
+		switch {
+		case len(in.Enum) > 0:
+		case text == "true", text == "on": // browsers send "on" for a checked box without a value
+			return true, true
+		case !sent, text == "false", text == "": // and nothing for an unchecked one
+			return false, true
 		}
 	case flow.TypeText:
 		return strings.ReplaceAll(text, "\r\n", "\n"), sent && (text != "" || !in.Required)

@@ -275,7 +275,7 @@ func (b *Browser) PostJSON(path, body string) *Answer {
 	return b.Send("POST", path, "application/json", strings.NewReader(body))
 }
 
-func (b *Browser) Send(method, path, mime string, body io.Reader) *Answer {
+func (b *Browser) Send(method, path, mime string, body io.Reader, change ...func(r *http.Request)) *Answer {
 	b.T.Helper()
 	r, err := http.NewRequest(method, b.Base+path, body)
 	if err != nil {
@@ -288,6 +288,9 @@ func (b *Browser) Send(method, path, mime string, body io.Reader) *Answer {
 	if b.htmx {
 		r.Header.Set("HX-Request", "true")
 		r.Header.Set("HX-Request-Type", "partial")
+	}
+	for _, c := range change {
+		c(r)
 	}
 	resp, err := b.Client.Do(r)
 	if err != nil {
