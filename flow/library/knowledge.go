@@ -166,6 +166,7 @@ func (s *Knowledge) Delete(ctx context.Context, by flow.Actor, b *knowledge.Base
 
 // Add starts the run that indexes a document. It belongs to the hidden flow of the base, and to the caller.
 func (s *Knowledge) Add(ctx context.Context, by flow.Actor, caller *flow.Key, userID string, b *knowledge.Base, a *knowledge.Addition) (flow.Started, error) {
+	a.Source, a.Part = strings.TrimSpace(a.Source), strings.TrimSpace(a.Part) // as in flows, which could not name them otherwise
 	if err := a.Check(b); err != nil {
 		return flow.Started{}, err
 	}
@@ -243,7 +244,7 @@ const queryWait = time.Minute
 
 // Search searches a base. q.Vector is made here; q.WhereKey is the filter.
 func (s *Knowledge) Search(ctx context.Context, caller *flow.Key, userID string, b *knowledge.Base, q *knowledge.Query) (*knowledge.Found, error) {
-	q.Text = strings.TrimSpace(q.Text)
+	q.Text, q.Part = strings.TrimSpace(q.Text), strings.TrimSpace(q.Part)
 	if n := utf8.RuneCountInString(q.Text); n == 0 || n > knowledge.MaxQuery {
 		return nil, &flow.Error{Code: flow.CodeInputInvalid, Message: fmt.Sprintf("Invalid search: wanted a query of 1 to %d characters.", knowledge.MaxQuery),
 			Fields: []flow.Problem{{Pointer: "/query", Code: "invalid", Detail: fmt.Sprintf("wanted 1 to %d characters", knowledge.MaxQuery)}}}

@@ -186,7 +186,11 @@ func (s companionServer) replaceCompanion(c *api.Call) error {
 	if err != nil {
 		rev = -1 // it is that of no revision
 	}
-	applied, err := s.Replace(c.Request().Context(), found, library.CompanionRequest{Owner: owner, Prune: c.QueryParam("prune") == "true", By: c.Actor(), Caller: c.Key}, rev, content)
+	prune, err := api.QueryBool(c, "prune")
+	if err != nil {
+		return err
+	}
+	applied, err := s.Replace(c.Request().Context(), found, library.CompanionRequest{Owner: owner, Prune: prune, By: c.Actor(), Caller: c.Key}, rev, content)
 	if err != nil {
 		return err
 	}

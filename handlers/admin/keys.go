@@ -284,13 +284,9 @@ func (s *Server) rotateKey(c *api.Call) error {
 
 // revokeKey is DELETE keys/key.
 func (s *Server) revokeKey(c *api.Call) error {
-	q, err := c.QueryTexts("cascade")
+	cascade, err := api.QueryBool(c, "cascade")
 	if err != nil {
 		return err
-	}
-	cascade, known := map[string]bool{"": false, "false": false, "true": true}[q["cascade"]]
-	if !known {
-		return api.Invalid(flow.Problem{Pointer: "/cascade", Code: "not_allowed", Detail: "wanted true or false"})
 	}
 	if _, _, err := s.keyring(c).Revoke(c.Request().Context(), c.Actor(), c.Key.WorkspaceID, c.Param("key_id"), cascade); err != nil {
 		return keyError(err)

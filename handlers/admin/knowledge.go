@@ -279,11 +279,10 @@ func (s knowledgeServer) deleteKnowledge(c *api.Call) error {
 	if err != nil {
 		return err
 	}
-	q, err := c.QueryTexts("force")
+	force, err := api.QueryBool(c, "force")
 	if err != nil {
 		return err
 	}
-	force := q["force"] == "true"
 	if force && !c.Key.Has(flow.ScopeAdmin) {
 		return flow.Errorf(flow.CodeScopeMissing, "Deleting a knowledge base that flows use needs the scope admin.")
 	}

@@ -32,7 +32,7 @@ var searchBody = api.Body[knowledge.Query]{Name: "SearchKnowledge", Of: "a searc
 	api.Member("query", "A question or words; quoted phrases must occur.", api.TextType, func(q *knowledge.Query) *string { return &q.Text }).Required("Send a question or words."),
 	api.Member("part", "Only documents of this part. Default: those without a part.", api.TextType, func(q *knowledge.Query) *string { return &q.Part }),
 	api.Member("all_parts", "Searches the documents of all parts.", api.BoolType, func(q *knowledge.Query) *bool { return &q.AllParts }),
-	api.Member("mode", "Default: both.", textOf(knowledge.ModeBoth, knowledge.ModeWords, knowledge.ModeMeaning), func(q *knowledge.Query) *string { return &q.Mode }),
+	api.Member("mode", "Default: both.", api.EnumType("not_allowed", knowledge.ModeBoth, knowledge.ModeWords, knowledge.ModeMeaning), func(q *knowledge.Query) *string { return &q.Mode }),
 	api.SetMember("top", "How many passages. Default: 5.", countTo(1, knowledge.MaxTop), func(q *knowledge.Query, n int64) { q.Top = int(n) }),
 	api.SetMember("per_document", "How many passages of one document, at most. Default: 3.", countTo(1, knowledge.MaxTop), func(q *knowledge.Query, n int64) { q.PerDoc = int(n) }),
 	api.SetMember("neighbors", "How many passages before and after each. Default: 0.", countTo(0, 5), func(q *knowledge.Query, n int64) { q.Around = int(n) }),
@@ -159,7 +159,11 @@ func (s knowledgeServer) listDocuments(c *api.Call) error {
 	if err != nil {
 		return err
 	}
-	q, err := c.QueryTexts("state", "part", "all_parts", "source")
+	q, err := c.QueryTexts("state", "part", "source")
+	if err != nil {
+		return err
+	}
+	allParts, err := api.QueryBool(c, "all_parts")
 	if err != nil {
 		return err
 	}
@@ -178,7 +182,7 @@ func (s knowledgeServer) listDocuments(c *api.Call) error {
 		}
 		return writeOr(c, o, err)
 	}
-	list, err := s.Store.ListBaseDocuments(ctx, b, knowledge.DocumentFilter{Part: q["part"], AllParts: q["all_parts"] == "true", State: q["state"], After: after, Limit: limit + 1})
+	list, err := s.Store.ListBaseDocuments(ctx, b, knowledge.DocumentFilter{Part: q["part"], AllParts: allParts, State: q["state"], After: after, Limit: limit + 1})
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ type labelRequest struct {
 // labelBody declares the request with labels.
 var labelBody = api.Body[labelRequest]{Name: "LabelCases", Of: "labels", Limit: 16 << 20, Example: schema{"csv": "case,label\nrefund-late,refund\nvat-id,invoice\n"}, Fields: []api.Field[labelRequest]{
 	api.Member("csv", "A table: the column case has IDs or names of cases, each other column an output. Separated by commas, semicolons or tabs. An empty cell leaves its output as it is.", api.TextType, func(r *labelRequest) *string { return &r.csv }).Required("send a table"),
-	api.SetMember("on_invalid", "skip: stores the rows that are right. Default: stores nothing if a row is wrong.", textOf("skip"), func(r *labelRequest, v string) { r.skip = v == "skip" }),
+	api.SetMember("on_invalid", "skip: stores the rows that are right. Default: stores nothing if a row is wrong.", api.EnumType("not_allowed", "skip"), func(r *labelRequest, v string) { r.skip = v == "skip" }),
 	api.Member("preview", "Checks the table and stores nothing.", api.BoolType.OrAbsent(), func(r *labelRequest) *bool { return &r.preview }),
 }}
 

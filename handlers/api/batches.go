@@ -381,7 +381,7 @@ func (s batchServer) showBatchResults(c *Call) error {
 	q := newQuery(c.Request().URL)
 	format, _ := q.single("format")
 	only, _ := q.single("only")
-	raw, _ := q.single("raw")
+	raw := q.boolean("raw")
 	if !slices.Contains([]string{"", "csv", "jsonl", "xlsx"}, format) {
 		q.add("/format", "invalid", "wanted csv, jsonl or xlsx")
 	}
@@ -412,7 +412,7 @@ func (s batchServer) showBatchResults(c *Call) error {
 	if err != nil {
 		return err
 	}
-	w := batches.NewResults(format, spec.Columns, outputs, raw != "true")
+	w := batches.NewResults(format, spec.Columns, outputs, !raw)
 	h := c.Response().Header()
 	h.Set("Content-Type", w.MIME())
 	h.Set("Content-Disposition", `attachment; filename="`+string(run.ID)+"."+w.Extension()+`"`)

@@ -53,6 +53,13 @@ func (c *Call) QueryTexts(names ...string) (map[string]string, error) {
 	return texts, q.err()
 }
 
+// QueryBool returns a query parameter that is true or false; false without it.
+func QueryBool(c *Call, name string) (bool, error) {
+	q := newQuery(c.Request().URL)
+	v := q.boolean(name)
+	return v, q.err()
+}
+
 // QueryPage returns the query parameters limit and cursor of a list whose elements have IDs
 // with a prefix.
 func (c *Call) QueryPage(prefix string) (beforeID string, limit int, err error) {

@@ -201,7 +201,10 @@ func (s *Server) replaceDraft(c *Call) error {
 	if strings.TrimSpace(tag) != draftTag(f) {
 		return flow.Errorf(flow.CodePreconditionFailed, "The draft has changed since you read it. Read the document again, merge your changes, and send it with the new ETag.")
 	}
-	takeAlias := c.QueryParam("take_alias") == "true"
+	takeAlias, err := QueryBool(c, "take_alias")
+	if err != nil {
+		return err
+	}
 	if takeAlias {
 		if err := c.calls().CheckAlias(c.Request().Context(), d.Slug); err != nil {
 			return err

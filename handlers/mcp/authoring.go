@@ -189,7 +189,7 @@ func (t *authorTool) schema() map[string]any {
 // results, so that the model can correct its call.
 func (m *message) callAPI(t *authorTool) *sdk.CallToolResult {
 	checked, problems := contract.Check(t.inputs, m.arguments(), false)
-	if len(problems) > 0 {
+	if problems = append(problems, t.checkObjects(checked)...); len(problems) > 0 {
 		return m.toolError(&flow.Error{Code: flow.CodeInputInvalid, Message: "The arguments of the tool are invalid.", Fields: problems}, "")
 	}
 	given := checked.Map()
@@ -216,6 +216,17 @@ func (m *message) callAPI(t *authorTool) *sdk.CallToolResult {
 		result.StructuredContent = body
 	}
 	return result
+}
+
+// checkObjects returns a problem for each argument that the schema declares as an object and that is something else, such as an object that
+// a model wrote as a text.
+func (t *authorTool) checkObjects(given *flow.Object) (problems []flow.Problem) {
+	for _, in := range t.inputs {
+		if v := given.Get(in.Name); in.Type == flow.TypeJSON && v != nil && !value.IsObject(v) {
+			problems = append(problems, flow.Problem{Pointer: flow.Pointer(in.Name), Code: "wrong_type", Detail: "wanted an object, got " + flow.TypeOf(v)})
+		}
+	}
+	return problems
 }
 
 // request sends a request to the API with the key of the client. It is exempt from the rate limit
@@ -290,6 +301,11 @@ func pick(given map[string]any, names ...string) map[string]any {
 func startRun(given map[string]any, r *apiRequest) {
 	inputs, _ := flow.AsObject(given["inputs"])
 	body, options := inputs.Clone(), pick(given, "max_usd", "continue")
+	if sent, ok := flow.AsMap(body.Get(contract.ReservedInput)); ok { // among the inputs, as in a request to the API
+		sent = maps.Clone(sent)
+		maps.Copy(sent, options)
+		options = sent
+	}
 	switch version := flow.Text(given["version"]); version {
 	case "live":
 	case "draft":
@@ -313,20 +329,24 @@ func startTest(given map[string]any, r *apiRequest) {
 	}
 }
 
-// filterKinds returns the complete declarations of the requested kinds or, without names, a summary
+// filterKinds returns the complete declarations of the requested kinds, with the names that no kind has, or, without names, a summary
 // of all kinds: all declarations together would fill the context of a model.
 func filterKinds(given, body map[string]any) map[string]any {
 	names, _ := given["names"].([]any)
 	list, _ := body["kinds"].([]any)
-	kinds := []any{}
+	kinds, unknown := []any{}, slices.Clone(names)
 	for _, v := range list {
 		k, _ := flow.AsMap(v)
+		unknown = slices.DeleteFunc(unknown, func(name any) bool { return name == k["kind"] })
 		switch {
 		case len(names) == 0:
 			kinds = append(kinds, pick(k, "kind", "title", "group", "summary"))
-		case slices.ContainsFunc(names, func(name any) bool { return flow.Text(name) == k["kind"] }):
+		case slices.Contains(names, k["kind"]):
 			kinds = append(kinds, k)
 		}
+	}
+	if len(unknown) > 0 {
+		return map[string]any{"kinds": kinds, "unknown": unknown}
 	}
 	return map[string]any{"kinds": kinds}
 }

@@ -52,6 +52,9 @@ func (d Deps) add(ctx context.Context, in *flow.In) (flow.Out, error) {
 	for _, s := range listOf(in.Config["source"]) {
 		sources = append(sources, strings.TrimSpace(flow.Text(s)))
 	}
+	if i := slices.Index(sources, ""); i >= 0 {
+		return flow.Out{}, flow.Errorf(flow.CodeInputInvalid, "Source %d of %d is empty. Nothing was changed. Every document needs a source of its own.", i+1, len(sources))
+	}
 	switch in.Text("action") {
 	case actionRemove:
 		if len(sources) == 0 {
@@ -156,6 +159,40 @@ func (d Deps) putDocuments(ctx context.Context, in *flow.In, b *knowledge.Base, 
 	return addOutputs(list, passages), err
 }
 
+// defaultSources returns the sources of files for which none are given: the URL or the name of each.
+func defaultSources(ctx context.Context, in *flow.In, files []any) ([]string, error) {
+	sources := make([]string, len(files))
+	for i, file := range files {
+		if address, isURL := file.(string); isURL {
+			sources[i] = address
+			continue
+		}
+		if remote, ok := flow.RemoteFileOf(file); ok && !remote.IsData() {
+			sources[i] = remote.URL
+			continue
+		}
+		f, content, err := in.OpenFile(ctx, file)
+		if err != nil {
+			return nil, err
+		}
+		_ = content.Close() // nothing was read
+		sources[i] = f.Name
+	}
+	return sources, nil
+}
+
+// checkDistinct returns an error if two documents have the same source: one of them would replace the other.
+func checkDistinct(sources []string) error {
+	first := map[string]int{}
+	for i, s := range sources {
+		if other, ok := first[s]; ok {
+			return flow.Errorf(flow.CodeInputInvalid, "Documents %d and %d have the same source, %q, so one would replace the other. Nothing was added. Connect a source of its own for each document.", other+1, i+1, wording.Truncate(s, 100))
+		}
+		first[s] = i
+	}
+	return nil
+}
+
 // indexItems returns the inputs of the child runs. Texts become files.
 func (d Deps) indexItems(ctx context.Context, in *flow.In, part string, sources []string) (items []*flow.Object, err error) {
 	files, texts := listOf(in.Config["file"]), listOf(in.Config["text"])
@@ -168,6 +205,14 @@ func (d Deps) indexItems(ctx context.Context, in *flow.In, part string, sources 
 	}
 	if len(sources) == 0 && len(texts) > 0 {
 		return nil, flow.Errorf(flow.CodeInputInvalid, "Source is required for a text: it identifies the document.")
+	}
+	if len(sources) == 0 && len(files) > 1 {
+		if sources, err = defaultSources(ctx, in, files); err != nil {
+			return nil, err
+		}
+	}
+	if err := checkDistinct(sources); err != nil {
+		return nil, err
 	}
 	metadata, _ := flow.AsObject(in.Config["metadata"])
 	if metadata == nil && in.Config["metadata"] != nil && in.Config["metadata"] != "" {

@@ -19,7 +19,9 @@ import (
 // FilterVariables are the variables of a filter.
 var FilterVariables = []string{"metadata", "source"}
 
-// Filter returns the filter of an expression over metadata and source; nil for an empty one.
+// Filter returns the filter of an expression over metadata and source; nil for an empty one. A document without a name that
+// the expression asks for is left out. Any other failure is an error that names the document: to leave it out would look like a
+// search that found nothing.
 func Filter(ctx context.Context, where string) (func(source string, metadata *flow.Object) (bool, error), error) {
 	if strings.TrimSpace(where) == "" {
 		return nil, nil
@@ -37,10 +39,23 @@ func Filter(ctx context.Context, where string) (func(source string, metadata *fl
 			if ctx.Err() != nil {
 				return false, ctx.Err()
 			}
-			return false, nil // a document without the metadata that the filter asks for
+			if expression.IsMissingName(err) {
+				return false, nil
+			}
+			return false, errFilter(source, flow.AsError(err).Message)
 		}
-		return result == true, nil
+		accepted, ok := result.(bool)
+		if !ok {
+			return false, errFilter(source, "It gives "+flow.TypeOf(result)+", not true or false.")
+		}
+		return accepted, nil
 	}, nil
+}
+
+// errFilter returns the error for a filter that cannot be applied to a document.
+func errFilter(source, why string) error {
+	text := fmt.Sprintf("The filter cannot be applied to the document %q. %s Change the filter, or the metadata of the document.", wording.Truncate(source, 100), why)
+	return &flow.Error{Code: flow.CodeInputInvalid, Message: text, Fields: []flow.Problem{{Pointer: "/where", Code: "invalid", Detail: text}}}
 }
 
 // queryText returns the text of a query: the last user message of a conversation.

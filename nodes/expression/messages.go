@@ -106,9 +106,25 @@ func evalError(err error, value any) error {
 		return flow.Errorf(flow.CodeExpressionFailed,
 			"The expression could not be computed for this value, which is %s. Check that it fits the value, for example with has(value.name).", errtext.Type(value))
 	case strings.HasPrefix(message, "no such"):
-		return flow.Errorf(flow.CodeExpressionFailed, "The expression does not fit the value, which is %s: %s.", errtext.Type(value), why)
+		err := flow.Errorf(flow.CodeExpressionFailed, "The expression does not fit the value, which is %s: %s.", errtext.Type(value), why)
+		if strings.HasPrefix(message, "no such key") {
+			return missingName{err}
+		}
+		return err
 	}
 	return flow.Errorf(flow.CodeExpressionFailed, "The expression could not be computed: %s.", why)
+}
+
+// missingName is the error for a name that an object does not have.
+type missingName struct{ error }
+
+// Unwrap returns the flow.Error.
+func (m missingName) Unwrap() error { return m.error }
+
+// IsMissingName reports whether an evaluation failed because an object does not have a name.
+func IsMissingName(err error) bool {
+	_, ok := errors.AsType[missingName](err)
+	return ok
 }
 
 // translation translates one of CEL's messages. $1 and $2 in words are replaced by
