@@ -74,6 +74,13 @@ func (p *hand) wheel(at webtest.Point, keys int64, dx, dy float64) {
 // touch puts fingers down, moves them to other places and lifts them; without other places they rest.
 func (p *hand) touch(from, to []webtest.Point) {
 	p.T.Helper()
+	p.carry(from, to)
+	p.lift()
+}
+
+// carry is touch without lifting the fingers.
+func (p *hand) carry(from, to []webtest.Point) {
+	p.T.Helper()
 	p.fingers(input.DispatchTouchEventTypeTouchStart, from...)
 	for i := 1.0; i <= 8 && len(to) > 0; i++ {
 		var at []webtest.Point
@@ -87,8 +94,10 @@ func (p *hand) touch(from, to []webtest.Point) {
 		p.do(`window.rested = performance.now() + 150`)
 		p.Until(`performance.now() > window.rested`)
 	}
-	p.fingers(input.DispatchTouchEventTypeTouchEnd)
 }
+
+// lift ends a touch that carry began.
+func (p *hand) lift() { p.T.Helper(); p.fingers(input.DispatchTouchEventTypeTouchEnd) }
 
 // fingers sends one touch event.
 func (p *hand) fingers(kind input.DispatchTouchEventType, at ...webtest.Point) {

@@ -166,6 +166,7 @@ func builderMenu(p layout.Page, b BuilderPage) templ.Component {
 		templ_7745c5c3_Buffer.WriteString("<span class=\"unseen\">More about this flow</span></summary><div class=\"sheet\">")
 		render.Component(ctx, templ_7745c5c3_Buffer, menuCommand("list-tree", "Outline", "outline", "Ctrl+Shift+O"))
 		render.Component(ctx, templ_7745c5c3_Buffer, menuCommand("search", "Find a node", "find", "Ctrl+F"))
+		render.Component(ctx, templ_7745c5c3_Buffer, menuCommand("command", "All commands", "commands", "Ctrl+K"))
 		render.Component(ctx, templ_7745c5c3_Buffer, menuCommand("keyboard", "Shortcuts", "shortcuts", "?"))
 		templ_7745c5c3_Buffer.WriteString("<hr><a class=\"item\" href=\"")
 		render.URL(templ_7745c5c3_Buffer, components.FlowURL(b.FlowID, "/export"))

@@ -55,7 +55,8 @@ function open(names: string[], client: Point | undefined): void {
   pressed = false;
   sheet.showPopover();
   const p = client ?? { x: innerWidth / 2, y: innerHeight / 2 };
-  Object.assign(sheet.style, { left: `${Math.min(p.x, innerWidth - sheet.offsetWidth - gap)}px`, top: `${Math.max(gap, Math.min(p.y, innerHeight - sheet.offsetHeight - gap))}px` });
+  const within = (at: number, size: number, window: number) => `${Math.max(gap, Math.min(at, window - size - gap))}px`;
+  Object.assign(sheet.style, { left: within(p.x, sheet.offsetWidth, innerWidth), top: within(p.y, sheet.offsetHeight, innerHeight) });
   sheet.querySelector("button")!.focus();
 }
 
@@ -80,7 +81,7 @@ let pressed = false;
 sheet.addEventListener("pointerdown", () => { pressed = true; });
 sheet.addEventListener("click", (e) => { if (e.detail && !pressed) e.stopImmediatePropagation(); }, true);
 document.addEventListener("pointerdown", (e) => { if (!sheet.contains(e.target as Node)) sheet.hidePopover(); }, { capture: true });
-addEventListener("blur", () => sheet.hidePopover());
+for (const type of ["blur", "resize"]) addEventListener(type, () => sheet.hidePopover()); // a turned phone, for example
 
 /** close hides the menu and returns the focus to where it was. */
 function close(): void {

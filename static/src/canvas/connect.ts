@@ -13,7 +13,8 @@ import { ConnectionMode, flowId, handleClass, lib, pointToRendererPoint, XYHandl
 
 const radius = 24; // flow units within which a port catches the pointer
 const threshold = 3; // pixels; below it a press is a tap
-const fingers = matchMedia("(pointer: coarse)");
+/** fingers matches where the main pointer is a finger. */
+export const fingers = matchMedia("(pointer: coarse)");
 
 type State = ConnectionState & { inProgress: boolean };
 

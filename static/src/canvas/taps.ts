@@ -1,5 +1,5 @@
 // Connecting by taps or keys: one port, then another.
-import type { Connect } from "./connect.ts";
+import { fingers, type Connect } from "./connect.ts";
 import type { Announcer } from "./context.ts";
 import { at, type Port } from "./model.ts";
 import { loopNodes } from "./rules.ts";
@@ -51,7 +51,7 @@ export class Taps {
     this.pending = port;
     this.remark();
     const n = this.candidates().length, what = `${scene.title(port.node)} › ${port.name}`;
-    this.hint.textContent = `Connecting ${what}: ${count(n, "port")} ${n === 1 ? "fits" : "fit"}. Arrows choose, Enter connects, Esc cancels.`;
+    this.hint.textContent = `Connecting ${what}: ${count(n, "port")} ${n === 1 ? "fits" : "fit"}. ${fingers.matches ? "Tap a port or a node, or empty space to cancel." : "Arrows choose, Enter connects, Esc cancels."}`;
     this.canvas.pane.append(this.hint);
     announce.say(`Connecting ${what}. ${count(n, "matching port")}. Use the arrow keys to choose, Enter to connect, Escape to cancel.`);
   }
