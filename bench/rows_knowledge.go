@@ -108,6 +108,7 @@ func (b *benchmark) measureKnowledge(on platform, cfg db.Config) {
 		cold = append(cold, search(s))
 		check(s.Close())
 	}
+	replaceDocuments(b, cfg, base, texts, what)
 	b.add(what+"search, warm", fmt.Sprintf("p50 %s, p95 %s; %.0f MiB above idle", ms(percentile(warm, 0.5)), ms(percentile(warm, 0.95)), grown), fmt.Sprintf("p95 ≤ %s; ≤ 128 MiB", ms(warmLimit)), "")
 	b.add(what+fmt.Sprintf("search, while %d passages are added", knowledgeAdded), fmt.Sprintf("p50 %s, p95 %s", ms(percentile(busy, 0.5)), ms(percentile(busy, 0.95))), "p95 ≤ 2 × that of warm", "")
 	b.add(what+"search, cold", fmt.Sprintf("p50 %s, p95 %s", ms(percentile(cold, 0.5)), ms(percentile(cold, 0.95))), "p95 ≤ "+ms(coldLimit), "")
@@ -142,6 +143,47 @@ func searchWhileAdding(b *benchmark, s *db.Store, base *knowledge.Base, search f
 	must(s.RemoveBaseDocuments(ctx, base, "", sources))
 	check(s.CompactBases(ctx))
 	return times
+}
+
+// replaceDocuments removes and adds again as many documents as the base has, and compares the disk before and after. PostgreSQL cleans up
+// after each fifth of the base, as autovacuum does with its default settings.
+func replaceDocuments(b *benchmark, cfg db.Config, base *knowledge.Base, texts *prose, what string) {
+	ctx := context.Background()
+	before, documents := settledDisk(cfg), knowledgePassages/knowledgePerDoc
+	s := must(db.Open(ctx, cfg))
+	for n := range documents {
+		source := fmt.Sprint(n)
+		must(s.RemoveBaseDocuments(ctx, base, "", []string{source}))
+		putPassages(s, base, source, texts)
+		if n%50 == 49 {
+			check(s.CompactBases(ctx))
+		}
+		if n%(documents/5) == documents/5-1 {
+			vacuum(s, cfg)
+		}
+	}
+	check(s.CompactBases(ctx))
+	check(s.Close())
+	b.add(what+fmt.Sprintf("disk, after %d documents were removed and added again", documents), fmt.Sprintf("%.2f × that before", float64(settledDisk(cfg))/float64(before)), "≤ 1.3 ×", "")
+}
+
+// settledDisk returns the bytes of a database that no process has open.
+func settledDisk(cfg db.Config) int64 {
+	s := must(db.Open(context.Background(), cfg))
+	vacuum(s, cfg)
+	bytes := diskOf(s, cfg)
+	check(s.Close())
+	if cfg.DatabaseURL == "" {
+		bytes = diskOf(nil, cfg)
+	}
+	return bytes
+}
+
+// vacuum makes the space of deleted rows of PostgreSQL usable.
+func vacuum(s *db.Store, cfg db.Config) {
+	if cfg.DatabaseURL != "" {
+		must(db.Pool(s).Exec(context.Background(), "VACUUM ANALYZE"))
+	}
 }
 
 // putPassages adds a document, and returns the bytes of its text.
