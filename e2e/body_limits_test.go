@@ -51,7 +51,7 @@ func (spaceReader) Read(p []byte) (int, error) {
 func TestLargeBodies_are_refused_without_a_reset(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "SLUICE_MAX_FILE=5MiB")
-	flowID := s.publish(documentOf("Echo", []object{input("n"), output("n")}, "n.value > out_n.value"))
+	flowID := s.publish(documentOf("Echo", []object{input("n"), node("f", "input", object{"name": "f", "type": "file"}), output("n")}, "n.value > out_n.value"))
 	d := &dashboard{server: s}
 	d.person(ownerEmail, "owner")
 	d.openForm(flowID)
@@ -69,7 +69,7 @@ func TestLargeBodies_are_refused_without_a_reset(t *testing.T) {
 		{"MCP", "POST /mcp", "Content-Type: application/json\r\nAccept: application/json, text/event-stream", "", 1 << 20, 413},
 		{"files", "POST /v1/files", "Content-Type: multipart/form-data; boundary=x", part, 6 << 20, 413},
 		{"sign in", "POST /sign-in", "Content-Type: application/x-www-form-urlencoded\r\nSec-Fetch-Site: same-origin", "", 1 << 20, 413},
-		{"form", "POST /f/" + flowID, "Content-Type: multipart/form-data; boundary=x", strings.Replace(part, "file", "in.n", 1), 40 << 20, 413},
+		{"form", "POST /f/" + flowID, "Content-Type: multipart/form-data; boundary=x", strings.Replace(part, "file", "in.f", 1), 40 << 20, 413},
 		{"without a key", "POST /v1/flow/" + flowID + "/run", "Authorization: Bearer none\r\nContent-Type: application/json", "", 1 << 20, 401},
 		{"nowhere", "POST /v1/nowhere", "Content-Type: application/json", "", 1 << 20, 404},
 	} {
