@@ -111,7 +111,7 @@ func triggerTable(label string, rows []TriggerRow, mayEdit, flows bool) templ.Co
 						templ_7745c5c3_Buffer.WriteString("\"")
 
 					}
-					templ_7745c5c3_Buffer.WriteString(">Next run would be rejected: ")
+					templ_7745c5c3_Buffer.WriteString(">Would be rejected: ")
 					render.Text(templ_7745c5c3_Buffer, r.Refusal)
 					templ_7745c5c3_Buffer.WriteString("</small>")
 				}
