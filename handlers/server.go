@@ -177,7 +177,7 @@ func New(cfg Config) *Server {
 	s.Hooks = receiver.New(s.Site, receiver.Config{Runner: cfg.Runner, Scope: cfg.Scope, MaxFile: cfg.MaxFile})
 	var pages http.Handler
 	s.Automation = automation.New(s.Site, automation.Config{Runner: cfg.Runner, Providers: cfg.Providers, Tables: cfg.Tables, MaxFile: cfg.MaxFile, API: s.API.ServeAs, Scope: cfg.Scope, Compile: cfg.Compile, Evaluate: cfg.Evaluate, Library: cfg.Library,
-		Receive: func(w http.ResponseWriter, r *http.Request) { pages.ServeHTTP(w, r) }})
+		Inputs: s.API.Outlines.Inputs, Receive: func(w http.ResponseWriter, r *http.Request) { pages.ServeHTTP(w, r) }})
 	s.Bases = bases.New(s.Site, bases.Config{Runner: cfg.Runner, MaxFile: cfg.MaxFile, Embed: cfg.Embed, Filter: cfg.Filter, API: s.API.ServeAs, Prices: cfg.Prices})
 	s.Cases = cases.New(s.Site, cases.Config{Library: cfg.Library, Runner: cfg.Runner, Prices: cfg.Prices, MaxFile: cfg.MaxFile, API: s.API.ServeAs})
 	for _, room := range []interface{ Routes() []web.Route }{s.Account, s.Automation, s.Bases, s.Cases, s.Console, s.Docs, s.Editor, s.Forms, s.Hooks} {

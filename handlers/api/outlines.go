@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"sluice/flow"
@@ -65,6 +66,21 @@ func (o *Outlines) Find(ctx context.Context, ws flow.WorkspaceID, hash string) (
 	return found, nil
 }
 
+// Inputs returns the inputs of a stored document; none if it is not a document that this release reads.
+func (o *Outlines) Inputs(ctx context.Context, ws flow.WorkspaceID, hash string) ([]contract.Input, error) {
+	out, err := o.Find(ctx, ws, hash)
+	if errors.Is(err, errNotDocument) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return out.Inputs, nil
+}
+
+// errNotDocument is the error for stored content that is not a flow document.
+var errNotDocument = errors.New("not a document")
+
 // Name returns the name of a stored document.
 func (o *Outlines) Name(ctx context.Context, ws flow.WorkspaceID, hash string) (string, error) {
 	key := string(ws+"/") + hash
@@ -83,7 +99,7 @@ func (o *Outlines) Name(ctx context.Context, ws flow.WorkspaceID, hash string) (
 func (o *Outlines) read(data []byte) (*Outline, error) {
 	d, problems := document.ParseDocument(data)
 	if d == nil {
-		return nil, fmt.Errorf("not a document: %v", problems)
+		return nil, fmt.Errorf("%w: %v", errNotDocument, problems)
 	}
 	out := &Outline{Name: d.Name, Description: d.Description, Inputs: contract.Inputs(d, o.kinds), Outputs: document.Outputs(d, o.kinds), Labels: map[string]string{}}
 	out.Sources = document.TextSources(d, contract.Outputs(d, o.kinds))

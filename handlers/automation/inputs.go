@@ -15,14 +15,10 @@ import (
 
 // inputsOf returns the inputs of the live version, or of the draft before the first publish.
 func (c *call) inputsOf(f *flow.Flow) ([]contract.Input, error) {
-	data := f.Draft
 	if f.LiveVersion > 0 {
-		var err error
-		if data, err = c.s.Store.FindDocument(c.Ctx(), f.WorkspaceID, f.LiveHash); err != nil {
-			return nil, err
-		}
+		return c.s.Inputs(c.Ctx(), f.WorkspaceID, f.LiveHash)
 	}
-	doc, _ := document.ParseDocument(data)
+	doc, _ := document.ParseDocument(f.Draft)
 	if doc == nil {
 		return nil, nil
 	}

@@ -104,7 +104,7 @@ func newSchedule(c *call, f *flow.Flow) error {
 	}
 	form := e.form(nil, config)
 	e.describe(form, nil, config)
-	form.Preview.Refusals = nil // nobody has filled it in yet
+	form.Preview.Refusals = nil // the form is still empty
 	form.Phrase = form.Was
 	if form.Name, err = c.freeName(f, "Schedule"); err != nil {
 		return err

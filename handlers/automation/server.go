@@ -34,13 +34,14 @@ type Config struct {
 	Runner    Runner
 	Providers library.Providers
 	Tables    Tables
-	MaxFile   int64                                                                           // bytes of a table; zero means the store's own limit
-	API       func(key *flow.Key, w http.ResponseWriter, r *http.Request)                     // serves a request to the API as if it had been sent with a key
-	Library   *library.Library                                                                // edits drafts
-	Receive   func(w http.ResponseWriter, r *http.Request)                                    // serves a request to the URL of a webhook
-	Scope     hooks.Scope                                                                     // evaluates the expressions of incoming webhooks
-	Compile   func(source string, names ...string) error                                      // returns an error for a wrong expression
-	Evaluate  func(ctx context.Context, source string, variables map[string]any) (any, error) // evaluates an expression of an input of a schedule
+	MaxFile   int64                                                                                 // bytes of a table; zero means the store's own limit
+	API       func(key *flow.Key, w http.ResponseWriter, r *http.Request)                           // serves a request to the API as if it had been sent with a key
+	Inputs    func(ctx context.Context, ws flow.WorkspaceID, hash string) ([]contract.Input, error) // returns those of a stored document
+	Library   *library.Library                                                                      // edits drafts
+	Receive   func(w http.ResponseWriter, r *http.Request)                                          // serves a request to the URL of a webhook
+	Scope     hooks.Scope                                                                           // evaluates the expressions of incoming webhooks
+	Compile   func(source string, names ...string) error                                            // returns an error for a wrong expression
+	Evaluate  func(ctx context.Context, source string, variables map[string]any) (any, error)       // evaluates an expression of an input of a schedule
 }
 
 // Server serves the pages.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"sluice/flow"
-	"sluice/flow/contract"
 	"sluice/flow/schedule"
 	"sluice/flow/sorting"
 	"sluice/flow/triggers"
@@ -190,7 +189,6 @@ type rows struct {
 	now       time.Time
 	workspace string         // time zone; "" for UTC
 	reader    *time.Location // nil if unknown
-	inputs    map[flow.FlowID][]contract.Input
 }
 
 // row is a trigger with what sorts it.
@@ -203,7 +201,7 @@ type row struct {
 
 // newRows reads what all rows share.
 func newRows(c *call) (r rows, err error) {
-	r = rows{c: c, now: c.s.Now(), reader: c.readerZone(), inputs: map[flow.FlowID][]contract.Input{}}
+	r = rows{c: c, now: c.s.Now(), reader: c.readerZone()}
 	r.workspace, err = c.workspaceZone()
 	return r, err
 }
@@ -235,9 +233,7 @@ func (r rows) row(t *triggers.Trigger, f *flow.Flow) (row, error) {
 				v.Sentence += ", " + testSentence(t.Config.Test)
 			}
 			r.setNext(&v, t)
-			if v.Refusal, err = r.refusal(t, f); err != nil {
-				return v, err
-			}
+			v.Refusal = r.refusal(t, f)
 			v.trouble = v.trouble || t.On && v.Refusal != ""
 		}
 	}
@@ -248,17 +244,17 @@ func (r rows) row(t *triggers.Trigger, f *flow.Flow) (row, error) {
 	return v, err
 }
 
-// refusal returns why the live version would refuse the next start of a schedule, or "".
-func (r rows) refusal(t *triggers.Trigger, f *flow.Flow) (string, error) {
-	inputs, known := r.inputs[f.ID]
-	if !known {
-		var err error
-		if inputs, err = r.c.inputsOf(f); err != nil {
-			return "", err
-		}
-		r.inputs[f.ID] = inputs
+// refusal returns why the live version would refuse the next start of a schedule, or "". A version that cannot be read does not hide
+// the other triggers.
+func (r rows) refusal(t *triggers.Trigger, f *flow.Flow) string {
+	if f.LiveVersion == 0 {
+		return ""
 	}
-	return strings.Join(r.c.refusals(f, t, r.workspace, inputs), " "), nil
+	inputs, err := r.c.inputsOf(f)
+	if err != nil {
+		return "The live version can’t be read."
+	}
+	return strings.Join(r.c.refusals(f, t, r.workspace, inputs), " ")
 }
 
 // offText says why a trigger is off.

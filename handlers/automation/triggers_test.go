@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/db"
+	"sluice/db/core"
 	"sluice/db/dbtest"
 	"sluice/flow"
 	"sluice/flow/triggers"
@@ -180,8 +181,25 @@ func TestSchedules_show_what_the_live_version_would_refuse(t *testing.T) {
 	e.b.Post(e.path("/preview?trigger="+s.ID), still).Is(http.StatusOK).Has(note, rejected[1]).Lacks(rejected[0])
 	e.b.Post(e.path("/preview?trigger="+s.ID), dialog()).Is(http.StatusOK).Lacks(note)
 	e.b.Post(one, dialog()).RedirectsTo(e.path(""))
-	e.b.Get(e.path("")).Is(http.StatusOK).Lacks("would be rejected")
+	e.b.Get(e.path("")).Is(http.StatusOK).Lacks("Would be rejected")
 	e.b.Get(one).Is(http.StatusOK).Lacks(note, `name="source.other"`)
+}
+
+// TestTriggers_of_a_version_that_cannot_be_read lists them all, and says what is wrong with them.
+func TestTriggers_of_a_version_that_cannot_be_read(t *testing.T) {
+	t.Parallel()
+	e := setup(t, october)
+	e.api(http.MethodPut, "/v1/flow/"+e.flow+"/triggers/daily", `{"cron": "0 9 * * *", "inputs": {}}`)
+	err := e.Store.Write(t.Context(), true, func(tx *core.Tx) error {
+		_, err := tx.DBTX.ExecContext(t.Context(), "DELETE FROM documents")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/triggers", e.path("")} {
+		e.b.Get(path).Is(http.StatusOK).Has("Daily", "The live version can’t be read.")
+	}
 }
 
 // TestPreview_without_a_script renders the whole dialog with what the form says, and stores nothing.
