@@ -169,13 +169,13 @@ func replaceDocuments(b *benchmark, cfg db.Config, base *knowledge.Base, texts *
 
 // settledDisk returns the bytes of a database that no process has open.
 func settledDisk(cfg db.Config) int64 {
+	if cfg.DatabaseURL == "" {
+		return diskOf(nil, cfg)
+	}
 	s := must(db.Open(context.Background(), cfg))
 	vacuum(s, cfg)
 	bytes := diskOf(s, cfg)
 	check(s.Close())
-	if cfg.DatabaseURL == "" {
-		bytes = diskOf(nil, cfg)
-	}
 	return bytes
 }
 

@@ -10,7 +10,7 @@ import (
 	"sluice/mcpclient"
 )
 
-// idToken returns an ID token with claims; nobody checks its signature.
+// idToken returns an ID token with claims; its signature is not checked.
 func idToken(claims map[string]any) string {
 	text, _ := json.Marshal(claims)
 	return "e30." + base64.RawURLEncoding.EncodeToString(text) + ".c2ln"
@@ -31,7 +31,7 @@ func TestConnect_says_who_has_signed_in(t *testing.T) {
 	for name, test := range map[string]struct {
 		claims           map[string]any // changed ones of the ID token; nil: no ID token
 		user, introspect map[string]any // answers; nil: no such address
-		elsewhere        bool           // these addresses are on a host that nobody confirmed
+		elsewhere        bool           // these addresses are on a host that was not confirmed
 		want             string
 	}{
 		"the ID token first":             {map[string]any{}, user, active, false, "support@northwind.com"},
@@ -45,7 +45,7 @@ func TestConnect_says_who_has_signed_in(t *testing.T) {
 		"userinfo without a name":        {nil, map[string]any{"sub": "17"}, active, false, "helpdesk"},
 		"introspection":                  {nil, nil, active, false, "helpdesk"},
 		"introspection of a dead token":  {nil, nil, map[string]any{"active": false, "username": "helpdesk"}, false, ""},
-		"hosts that nobody confirmed":    {nil, user, active, true, ""},
+		"hosts that were not confirmed":  {nil, user, active, true, ""},
 		"a server that does not say":     {nil, nil, nil, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -126,7 +126,7 @@ func TestRunInTheBuilder_shows_what_agents_do(t *testing.T) {
 const asksCard = `document.querySelector("#node-refund").dataset.state === "waiting" && document.querySelector("#node-refund .node-state.wait") !== null &&
 	document.querySelector("[data-edge^='refund.tool']").dataset.state === "waiting" && document.querySelector("#node-refund .result.wait b")?.textContent === "Waiting for an answer"`
 
-// TestRunInTheBuilder_ends_the_question_of_a_tool when nobody allows its call: no call is made, so the tool has no state.
+// TestRunInTheBuilder_ends_the_question_of_a_tool when its call is not allowed: no call is made, so the tool has no state.
 func TestRunInTheBuilder_ends_the_question_of_a_tool(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]string{"rejected": `#flow-result .approval-card.open [value=rejected]`, "canceled": `.run-bar [data-command=stop]`} {

@@ -165,13 +165,16 @@ func (c *Call) readParts(reader *multipart.Reader, limit int64, keep keepFile) e
 	left := limit
 	for range MaxParts {
 		part, err := reader.NextPart()
-		switch {
-		case err == io.EOF:
+		if err == io.EOF {
 			return nil
-		case err != nil:
-			err = BodyError(err)
-		case CheckPart(part) != nil:
-			err = CheckPart(part)
+		}
+		if err != nil {
+			return BodyError(err)
+		}
+		if err := CheckPart(part); err != nil {
+			return err
+		}
+		switch {
 		case isFile(part):
 			if keep != nil && part.FileName() != "" {
 				err = keep(part.FormName(), part)
